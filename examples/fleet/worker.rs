@@ -91,7 +91,7 @@ async fn tell(tally: &Tally, budget: &RetryBudget, fleet: Option<&Fleet>) -> any
     let mut ticks = interval(BETWEEN_WORDS);
     loop {
         ticks.tick().await;
-        let tokens = budget.tokens(TokioRuntime.now());
+        let tokens = budget.tokens_at(TokioRuntime.now());
         let tokens = tokens.context("the budget is unlimited")?;
         let standing = fleet.map(Fleet::status);
         let standing = match standing {

@@ -78,7 +78,7 @@ async fn call_through_both_stacks() -> anyhow::Result<()> {
     let report = response.extensions().get::<RetryReport>();
     show_and_check(response.status(), report, 16.2).context("through hyper-util")?;
 
-    let left = budget.tokens(TokioRuntime.now());
+    let left = budget.tokens_at(TokioRuntime.now());
     let left = left.context("the budget is unlimited")?;
     println!("\nTokens left for both: {left} of 20; a retry costs 1, a success brings 0.1.");
     ensure_tokens(left, 16.2)

@@ -89,7 +89,7 @@ impl<'a> Run<'a> {
             (plan.retry(), self.session.retries()),
             (self.sent + 1, self.applied)
         );
-        let before = self.budget.tokens(moment.now);
+        let before = self.budget.tokens_at(moment.now);
         let paid = self.budget.withdraw(plan, moment.now);
         if let Ok(paid) = &paid {
             self.session.apply(paid);
@@ -160,7 +160,7 @@ impl<'a> Run<'a> {
         outcome: &Outcome<'_>,
         moment: Moment,
     ) -> Decided {
-        let tokens = || self.budget.tokens(moment.now);
+        let tokens = || self.budget.tokens_at(moment.now);
         let paid = match paid {
             Ok(paid) => paid,
             Err(why) => {

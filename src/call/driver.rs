@@ -483,7 +483,7 @@ impl<C: Client> CallState<C> {
     /// Closes the report, and returns the last outcome, or what the policy puts in its place.
     fn finish(&mut self, why: StopReason) -> Option<AttemptResult<C>> {
         let now = self.engine.runtime.now();
-        let tokens_left = self.budget.tokens(now);
+        let tokens_left = self.budget.tokens_at(now);
         let ends_with = self.session.ends_with().clone();
         if matches!(ends_with, OnExhausted::Respond(_)) {
             self.recorder.responds_itself();

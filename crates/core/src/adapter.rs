@@ -1,8 +1,9 @@
-//! Parts for an adapter: for whoever connects this crate to an HTTP client, and not for the users of that adapter.
+//! Building blocks for adapters, which connect this crate to an HTTP client. Users of an adapter do not need them.
 //!
-//! An adapter finds a [`Route`](crate::route::Route), asks [`GateKey`] by key to be let through, steps a
-//! [`RetrySession`](crate::policy::RetrySession), and tells a [`ReportRecorder`] what it did. A program that only retries by
-//! hand needs none of it: a [`RetryPolicy`](crate::policy::RetryPolicy) and a [`RetryBudget`](crate::budget::RetryBudget) do.
+//! An adapter looks up a [`Route`](crate::route::Route), waits at the [`GateKey`] of each call, steps a
+//! [`RetrySession`](crate::policy::RetrySession), and reports each step to a [`ReportRecorder`]. A program that only
+//! retries by hand needs a [`RetryPolicy`](crate::policy::RetryPolicy) and a
+//! [`RetryBudget`](crate::budget::RetryBudget), and nothing from here.
 
 pub use crate::budget::NEVER_REFILLS;
 pub use crate::budget::services::Budgets;

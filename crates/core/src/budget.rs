@@ -76,7 +76,7 @@ use sync::{Arc, AtomicU64, Mutex, MutexGuard, Ordering};
 /// assert_eq!(budget.available(now.now), 1);
 /// # Ok::<(), http_retry::StopReason>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct RetryBudget(Option<Arc<BudgetInner>>);
 
 #[derive(Debug)]
@@ -208,12 +208,28 @@ impl RetryBudget {
         }
     }
 
-    /// The tokens in the budget at `now`, from 0 on; `None` for an unlimited one.
+    /// Returns the tokens in the budget after its last use, from 0 on; `None` for an unlimited budget.
     ///
-    /// Of a budget that is shared with a fleet: what all processes had when this one heard of it last; while the store
-    /// does not answer, what this process may spend alone.
+    /// Time alone adds no tokens unless the builder's `per_second` does, so without it this is what the next retry finds.
+    /// In a fleet these are the tokens of all processes as this one last knew them; while the store does not respond,
+    /// the tokens that this process may spend alone.
+    ///
+    /// ```
+    /// use http_retry::RetryBudget;
+    ///
+    /// assert_eq!(RetryBudget::default().tokens().unwrap().to_string(), "20");
+    /// assert_eq!(RetryBudget::unlimited().tokens(), None);
+    /// ```
     #[must_use]
-    pub fn tokens(&self, now: Duration) -> Option<Decimal> {
+    pub fn tokens(&self) -> Option<Decimal> {
+        self.as_used_last().map(|(tokens, _)| tokens)
+    }
+
+    /// Returns the tokens in the budget at `now`, from 0 on; `None` for an unlimited budget.
+    ///
+    /// `now` is the time since the epoch of the runtime that the budget's clients use, such as `runtime.now()`.
+    #[must_use]
+    pub fn tokens_at(&self, now: Duration) -> Option<Decimal> {
         let (tokens, _) = self.0.as_ref()?.balance(Some(now));
         Some(Decimal::from_micros(tokens))
     }
@@ -348,6 +364,22 @@ impl LocalAccount {
             Some(now) => counted.bucket.settle(terms, new, now),
             None => counted.bucket.take_in(terms, new, 0),
         }
+    }
+}
+
+impl fmt::Debug for RetryBudget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("RetryBudget");
+        match self.as_used_last() {
+            Some((tokens, capacity)) => {
+                shown.field("tokens", &format_args!("{tokens}"));
+                shown.field("capacity", &format_args!("{capacity}"));
+            }
+            None => {
+                shown.field("tokens", &"unlimited");
+            }
+        }
+        shown.finish()
     }
 }
 

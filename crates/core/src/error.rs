@@ -1,13 +1,13 @@
-//! The errors of settings.
+//! Errors in settings.
 
 use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 
-/// A setting that cannot work: its field, its value, and what is allowed.
+/// A setting that cannot work, with its field, its value and the values that are allowed.
 ///
-/// `build` returns it for the first field at fault; conditions and some other constructors return it at once. Nothing in this
-/// crate panics on bad settings.
+/// `build` returns it for the first invalid field; conditions and some other constructors return it at once. Nothing in
+/// this crate panics on invalid settings.
 ///
 /// ```
 /// use http_retry::{Backoff, RetryPolicy};
@@ -23,13 +23,15 @@ pub struct ConfigError {
     field: Cow<'static, str>,
     given: String,
     allowed: Cow<'static, str>,
-    /// What is wrong, as a complete sentence.
+    /// `true` if `allowed` is a complete sentence.
     is_sentence: bool,
 }
 
 impl ConfigError {
-    /// An error about a setting: its name, the value that was given, and what is allowed instead, such as `must be above 0`.
-    /// It is for a classifier or a table of your own ([`Classify::check`](crate::policy::Classify::check)). Give no secret:
+    /// Creates an error about a setting from its name, the value given, and the values allowed, such as `must be above
+    /// 0`.
+    ///
+    /// For a custom classifier or table ([`Classify::check`](crate::policy::Classify::check)). Do not pass a secret:
     /// the value is shown.
     ///
     /// ```
@@ -51,7 +53,7 @@ impl ConfigError {
         }
     }
 
-    /// An error at a place of a document, with a cause that is a whole sentence.
+    /// Creates an error at a path in a document, with a cause that is a complete sentence.
     ///
     /// ```
     /// use http_retry::ConfigError;
@@ -70,19 +72,20 @@ impl ConfigError {
         }
     }
 
-    /// The setting at fault, such as `backoff.factor`, or its place in a document, such as `services.orders.retry.base`.
+    /// Returns the invalid setting, such as `backoff.factor`, or its path in a document, such as
+    /// `services.orders.retry.base`.
     #[must_use]
     pub fn field(&self) -> &str {
         &self.field
     }
 
-    /// The value that was given, as text.
+    /// Returns the value given, as text.
     #[must_use]
     pub fn given(&self) -> &str {
         &self.given
     }
 
-    /// The bound that the value breaks, in words.
+    /// Returns the bound that the value violates, in words.
     #[must_use]
     pub fn allowed(&self) -> &str {
         &self.allowed

@@ -1,4 +1,4 @@
-//! What can be read of an outcome beyond its head: an error body's text and tokens, or an error's words.
+//! The part of an outcome beyond its head: the text and tokens of an error body, or the message of an error.
 
 #[cfg_attr(not(feature = "json"), path = "error_body/no_json.rs")]
 mod json;
@@ -19,11 +19,11 @@ use std::time::Duration;
 
 const MAX_PROSE_CHARS: usize = 64 * 1024;
 
-/// What was read of an outcome beyond its head: the start of the answer's body, or an error's words.
+/// The part of an outcome that was read beyond its head: the start of the response's body, or the message of an error.
 ///
-/// A classifier that asks for it ([`Classify::reads_body`](crate::policy::Classify::reads_body)) sees it by
-/// [`Outcome::body`](crate::Outcome::body). It is bounded: 64 KiB of a body, values of 128 bytes in JSON, 256 of them, 32
-/// levels deep. `Debug` shows nothing of it: what a server wrote is nobody else's to read.
+/// A classifier that asks for it ([`Classify::reads_body`](crate::policy::Classify::reads_body)) gets it from
+/// [`Outcome::body`](crate::Outcome::body). It is bounded: 64 KiB of a body, 256 JSON values of up to 128 bytes, 32
+/// levels deep. `Debug` shows none of it, since a server's text may be confidential.
 ///
 /// ```
 /// use http_retry::policy::ErrorBody;
@@ -35,43 +35,43 @@ const MAX_PROSE_CHARS: usize = 64 * 1024;
 /// ```
 #[derive(Clone, Default)]
 pub struct ErrorBody {
-    /// All of it, as it was written.
+    /// The whole text as received.
     text: String,
-    /// More of the body may follow.
+    /// `true` if more of the body may follow.
     is_cut: bool,
-    /// Where somebody has said before that they will look, and what stands there.
+    /// The values at the pointers that classifiers named in advance.
     found: Findings,
-    /// All of it, in lower case.
+    /// The whole text in lower case.
     pub(crate) lower: String,
-    /// The tokens under the keys that APIs use for them; none has a blank.
+    /// The tokens under the keys that APIs use for them; none contains whitespace.
     pub(crate) codes: Vec<String>,
-    /// The tokens that tell what failed: the codes that are no echo of the request, those that are a phrase, and the
-    /// keys that name an exception.
+    /// The tokens that name the failure: codes that do not echo the request, phrases under such keys, and keys that
+    /// name an exception.
     pub(crate) labels: Vec<String>,
-    /// The messages, one to a line; of a body that is no JSON its text.
+    /// The messages, one per line, or the text of a body that is not JSON.
     pub(crate) prose: String,
     /// The longest delay that a field asks for.
     pub(crate) retry_delay: Option<Duration>,
-    /// A quota that was broken is said to be zero.
+    /// `true` if the limit of a quota that was exceeded is zero.
     pub(crate) has_zero_quota: bool,
-    /// A message is JSON that is cut off or ambiguous.
+    /// `true` if a message is JSON that is cut off or ambiguous.
     has_doubtful_text: bool,
-    /// The JSON is an error by its shape: `{"error": ...}`, `{"type": "error"}`, `{"...Exception": ...}`.
+    /// `true` if the JSON has the shape of an error: `{"error": ...}`, `{"type": "error"}`, `{"...Exception": ...}`.
     pub(crate) is_error: bool,
-    /// Whether it can be read in one way only, once somebody has asked.
+    /// The result of `is_certain`, computed on first use.
     certain: OnceLock<bool>,
-    /// Whether it is JSON or XML to its end, once somebody has asked.
+    /// The result of `is_understood`, computed on first use.
     understood: OnceLock<bool>,
-    /// What a classifier has made of it, once it has.
+    /// The value that a classifier memoized.
     memo: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 impl ErrorBody {
-    /// Reads the start of a body, whatever its content type says: JSON, a server-sent event with JSON, or else prose.
-    /// JSON that was cut off counts up to the cut; a number at the cut does not count, since more digits may have followed.
+    /// Reads the start of a body, regardless of its content type: JSON, a server-sent event with JSON, or else prose.
+    /// JSON that was cut off counts up to the cut, except for a number at the cut, since more digits may have followed.
     ///
-    /// Layers read bodies by themselves; this is for tests of a classifier or a dialect. It takes as much as it is given, so
-    /// give it at most 64 KiB.
+    /// Layers read bodies on their own; this is for tests of a classifier or a dialect. It reads all of its input, so
+    /// pass at most 64 KiB.
     #[must_use]
     pub fn read(start: &[u8]) -> Self {
         work::add(start.len());
@@ -89,14 +89,14 @@ impl ErrorBody {
         }
     }
 
-    /// The same for those who will look at these places: one walk over the text finds what stands at all of them.
+    /// Looks up the values at these pointers in one walk over the text, for later calls.
     #[must_use]
     pub fn with_pointers(mut self, pointers: &[Pointer]) -> Self {
         self.found.find(json_in(&self.text), pointers);
         self
     }
 
-    /// The same, where more of the body may follow.
+    /// Sets whether more of the body may follow.
     pub fn cut(self, is_cut: bool) -> Self {
         Self {
             is_cut,
@@ -106,17 +106,17 @@ impl ErrorBody {
         }
     }
 
-    /// The text, without the blanks around it; bytes that are no UTF-8 are replaced. Empty for an error: its words are
-    /// no answer.
+    /// Returns the text without surrounding whitespace; invalid UTF-8 is replaced. Empty for an error, whose message is
+    /// not part of a response.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// What stands at a place of a JSON body, in the order of the text: texts, numbers, `true` and `false` as they are
-    /// written; of a number no more digits than needed. The place is a pointer of RFC 6901, in which `*` stands for any
-    /// member or item. Nothing for another body, or without the feature `dialects`. A text that is JSON itself is read
-    /// as such, three levels deep. A text of more than 128 bytes, a list, an object and `null` are left out.
+    /// Returns the values at a pointer into a JSON body, in the order of the text. Texts, numbers, `true` and `false`
+    /// are as written, but a number has no more digits than needed. In the pointer, `*` matches any member or item.
+    /// Empty for other bodies, and without the feature `dialects`. A text that is itself JSON is read as such, three
+    /// levels deep. Texts of more than 128 bytes, lists, objects and `null` are left out.
     ///
     /// ```
     /// use http_retry::policy::ErrorBody;
@@ -136,21 +136,22 @@ impl ErrorBody {
         all.into_iter().flatten()
     }
 
-    /// Returns what stands at a place, as [`json`](Self::json) does, with `None` for a list, an object and a text that is
-    /// too long. Empty without the feature `dialects`. A place that
-    /// [`Classify::pointers`](crate::policy::Classify::pointers) names has been found already.
+    /// Returns the values at a pointer, as [`json`](Self::json) does, with `None` for a list, an object or a text that
+    /// is too long. Empty without the feature `dialects`. Pointers named by
+    /// [`Classify::pointers`](crate::policy::Classify::pointers) have been looked up already.
     #[must_use]
     pub fn at(&self, pointer: &Pointer) -> Vec<Option<String>> {
         self.found.at(json_in(&self.text), pointer)
     }
 
-    /// Returns `true` if all of the body was read, and what stands at this place can be read in one way only.
+    /// Returns `true` if all of the body was read, and the values at this pointer can be read in one way only.
     pub(crate) fn is_certain_at(&self, pointer: &Pointer) -> bool {
         self.is_certain() && !self.found.is_doubtful(json_in(&self.text), pointer)
     }
 
-    /// What the first element of this name holds, in the first 4 KiB of an XML body whose root is `Error`,
-    /// `ErrorResponse` or `Response`; references stay as they are. `None` for an element with others inside.
+    /// Returns the content of the first element with this name, in the first 4 KiB of an XML body whose root is
+    /// `Error`, `ErrorResponse` or `Response`. References are not expanded. Returns `None` if the element contains
+    /// others.
     ///
     /// ```
     /// use http_retry::policy::ErrorBody;
@@ -163,7 +164,8 @@ impl ErrorBody {
         xml::first(&self.text, tag)
     }
 
-    /// Whether this is all of the body. If not, it was longer than 64 KiB, did not come in time, or broke off.
+    /// Returns `true` if this is all of the body. If not, it was longer than 64 KiB, did not arrive in time, or broke
+    /// off.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         !self.is_cut
@@ -175,24 +177,24 @@ impl ErrorBody {
         self.is_certain() && !self.has_doubtful_text
     }
 
-    /// Returns `true` if all of the body was read, and the elements of this name can be read in one way only.
+    /// Returns `true` if all of the body was read, and the elements with this name can be read in one way only.
     pub(crate) fn is_certain_xml(&self, tag: &str) -> bool {
         self.is_certain() && xml::is_certain(&self.text, tag)
     }
 
-    /// Returns `true` if all of the body was read, and it is no JSON, or one JSON document that can be read in one way
-    /// only.
+    /// Returns `true` if all of the body was read, and it is either not JSON, or one JSON document that can be read in
+    /// one way only.
     fn is_certain(&self) -> bool {
         *self.certain.get_or_init(|| {
             let is_like_json = json_in(&self.text).starts_with(['{', '[']);
-            // A byte that is no UTF-8 may have been any.
+            // A byte that was not UTF-8 may have been any character.
             let is_text = self.is_whole() && !self.text.contains(char::REPLACEMENT_CHARACTER);
             is_text && (!is_like_json || is_one_document(&self.text))
         })
     }
 
-    /// Returns `true` if this is all of the body, and JSON or XML to its end: only such a body may show that a success is
-    /// none.
+    /// Returns `true` if this is all of the body, and it is complete JSON or XML. Only such a body may show that a
+    /// success is a failure.
     #[must_use]
     pub fn is_understood(&self) -> bool {
         *self.understood.get_or_init(|| {
@@ -208,47 +210,48 @@ impl ErrorBody {
         })
     }
 
-    /// The tokens under the keys that APIs use for them (`code`, `type`, `status`, `reason` and the like), at any depth;
-    /// none has a blank. At most 256.
+    /// Returns the tokens under the keys that APIs use for them (`code`, `type`, `status`, `reason` and the like), at
+    /// any depth. None contains whitespace. At most 256.
     #[must_use]
     pub fn codes(&self) -> &[String] {
         &self.codes
     }
 
-    /// The tokens that name what failed: the codes that do not repeat the request, those that are a phrase, and keys
+    /// Returns the tokens that name the failure: codes that do not echo the request, phrases under such keys, and keys
     /// that name an exception. At most 256.
     #[must_use]
     pub fn labels(&self) -> &[String] {
         &self.labels
     }
 
-    /// The messages, one to a line; of a body that is no JSON its text.
+    /// Returns the messages, one per line, or the text of a body that is not JSON.
     #[must_use]
     pub fn prose(&self) -> &str {
         &self.prose
     }
 
-    /// Returns `true` if the JSON is an error by its shape: `{"error": ..}`, `{"type": "error"}`, `{"..Exception": ..}`.
+    /// Returns `true` if the JSON has the shape of an error: `{"error": ..}`, `{"type": "error"}`, `{"..Exception":
+    /// ..}`.
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.is_error
     }
 
-    /// Returns `true` if it names a broken quota whose limit is zero, as Google APIs do.
+    /// Returns `true` if it names a quota that was exceeded and whose limit is zero, as Google APIs do.
     #[must_use]
     pub fn has_zero_quota(&self) -> bool {
         self.has_zero_quota
     }
 
-    /// The longest delay that a field or the prose asks for. A delay of zero, as in `reset after 0s`, does not count: it
-    /// must not hide what the headers say.
+    /// Returns the longest delay that a field or the prose asks for. A delay of zero, as in `reset after 0s`, does not
+    /// count: it must not hide the delay in the headers.
     #[must_use]
     pub fn delay(&self) -> Option<Duration> {
         let asked = self.retry_delay.max(delay_in_prose(&self.prose));
         asked.filter(|delay| !delay.is_zero())
     }
 
-    /// The times to come back that the prose names: a delay, as in `try again in 20 s`, and a date of ISO 8601 behind
+    /// Returns the retry times in the prose: a delay, as in `try again in 20 s`, and an ISO 8601 date after the word
     /// `after`.
     #[must_use]
     pub fn prose_times(&self) -> Vec<RetryTime> {
@@ -257,8 +260,8 @@ impl ErrorBody {
         delay.into_iter().chain(date).collect()
     }
 
-    /// Returns what a function makes of it, and keeps that for the next call: for a look that several rows of a table need.
-    /// It keeps the value of one type; that of another is made anew each time.
+    /// Returns the result of `make`, and keeps it for the next call. Use it for work that several rows of a table need.
+    /// Only the first type is kept; a value of another type is computed on each call.
     pub fn memoize<T: Copy + Send + Sync + 'static>(&self, make: impl FnOnce(&Self) -> T) -> T {
         let kept = self.memo.get().and_then(|kept| kept.downcast_ref());
         kept.copied().unwrap_or_else(|| {
@@ -269,7 +272,7 @@ impl ErrorBody {
     }
 }
 
-/// What a server wrote is nobody else's to read.
+/// Shows nothing, since a server's text may be confidential.
 impl fmt::Debug for ErrorBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ErrorBody").finish_non_exhaustive()
@@ -277,7 +280,7 @@ impl fmt::Debug for ErrorBody {
 }
 
 impl ErrorBody {
-    /// An error's words.
+    /// Creates a body from the message of an error.
     #[must_use]
     pub fn of_words(words: &str) -> Self {
         Self {
@@ -304,6 +307,7 @@ impl ErrorBody {
     }
 
     fn add_prose(&mut self, text: &str) {
+        // One byte stays free for the line break before the next message.
         let room = MAX_PROSE_CHARS.saturating_sub(self.prose.len());
         if room <= 1 || text.is_empty() {
             return;

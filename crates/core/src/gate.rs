@@ -1,12 +1,12 @@
-//! One cooldown for everybody: when a service answers 429 several times in a row, its calls wait together, and go on one
-//! after another.
+//! A shared cooldown: after a service answers several calls in a row with 429, its calls wait together and then resume
+//! one by one.
 //!
-//! Four refusals in a row close the gate for as long as they ask (100 ms if they name no time), for first attempts too. A
-//! call that was sent later and succeeds opens it. After the cooldown the calls go on in order, as fast as they succeeded
-//! before, and at twice the rate after each round without a refusal, until nobody waits. Where responses carry the limit,
-//! the remainder and the reset of a quota, no more calls are in flight than remain.
+//! Four refusals in a row close the gate, for first attempts too, for as long as the refusals ask (100 ms if they name
+//! no time). The gate opens if a call that was sent later succeeds. After the cooldown the calls go in order, as fast
+//! as they succeeded before, and twice as fast after each round without a refusal, until none waits. If responses carry
+//! the limit, the remainder and the reset of a quota, no more calls are in flight than remain.
 //!
-//! A policy with a [`max_gate_wait`](crate::RetryPolicyBuilder::max_gate_wait) uses it, as do
+//! It is used by policies with a [`max_gate_wait`](crate::RetryPolicyBuilder::max_gate_wait), such as
 //! [`RetryPolicy::background`](crate::RetryPolicy::background), `RetryPolicy::llm` and
 //! [`RetryPolicy::rate_limited`](crate::RetryPolicy::rate_limited). Overload (503, 529) delays only its own call: a
 //! gate that closes on overload turns load into bursts. While nothing is refused, a call costs an atomic load and two
@@ -51,18 +51,18 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-/// The gates of services that limit how often they are called; clones share them.
+/// The gates of services with rate limits; clones share them.
 ///
-/// When a service answers 429 four times in a row, its gate closes for every call through a clone of this handle, first
-/// attempts too, for as long as the response says. Then the calls go on in order, as fast as they succeeded before, and
-/// faster with each round. Where responses say what is left of the quota, no more calls are in flight than that.
+/// After a service answers four calls in a row with 429, its gate closes for every call through a clone of this handle,
+/// first attempts too, for as long as the response asks. Then the calls go in order, as fast as they succeeded before,
+/// and faster with each round. If responses state the remainder of a quota, no more calls are in flight than remain.
 ///
-/// Every layer, client and runner makes a gate of its own where none is given. Give clones of one handle to those that
-/// share a rate limit. It works for the policies that have a
-/// [`max_gate_wait`](crate::RetryPolicyBuilder::max_gate_wait), which bounds how long a call waits.
+/// Every layer, client and runner creates its own gate if none is given. Give clones of one handle to those that share
+/// a rate limit. It is used by the policies that have a [`max_gate_wait`](crate::RetryPolicyBuilder::max_gate_wait),
+/// which bounds the wait of a call.
 ///
-/// The handle keeps at most 1,000 services. A new one replaces the least recently used one that no call uses; if calls
-/// use all that it could replace, the new one has no gate, and a 429 delays only its own call.
+/// The handle keeps at most 1,000 services. A new service replaces the least recently used one without calls in flight.
+/// If there is none that it could replace, the new service has no gate, and a 429 delays only its own call.
 ///
 /// ```
 /// use http_retry::gate::Gate;
@@ -73,11 +73,11 @@ use std::time::Duration;
 /// let same = gate.clone();
 /// ```
 ///
-/// The setters make all gates anew, open, so they come before the first clone.
+/// The setters recreate all gates, open, so call them before the first clone.
 #[derive(Clone)]
 pub struct Gate(Arc<Shared>);
 
-/// What all clones of a gate share.
+/// The state that all clones of a gate share.
 struct Shared {
     map: GateMap,
     options: Options,
@@ -89,16 +89,16 @@ struct Options {
     max_services: usize,
     by: KeyedBy,
     hashers: Hashers,
-    /// Whether a quota counts from the first answer on, if not as the policy has it.
+    /// `true` if a quota counts from the first response on; `None` for the policy's setting.
     quotas_at_once: Option<bool>,
-    /// Makes the peers of keys that other processes share.
+    /// Creates the peers of keys that are shared with other processes.
     make_peer: Option<MakePeer>,
 }
 
 const MAX_SERVICES: usize = 1_000;
 
 impl Gate {
-    /// Gates that are all open, with the default settings: one for each host and port, at most 1,000.
+    /// Creates a handle with all gates open and the default settings: one gate per host and port, at most 1,000.
     #[must_use]
     pub fn new() -> Self {
         Self::with(Options {
@@ -107,35 +107,35 @@ impl Gate {
         })
     }
 
-    /// The most services that the handle keeps; 0 counts as 1. Default 1,000, which take at most 2 MB. Call it before you
-    /// clone the handle.
+    /// Sets the most services that the handle keeps; 0 counts as 1. Default: 1,000, which take at most 2 MB. Call it
+    /// before you clone the handle.
     ///
-    /// A key of [`Gate::key_by`] or [`Gate::per_credential`] counts as a service of its own, and so does each path or
-    /// named limit that a server limits apart from the rest.
+    /// Each key of [`Gate::key_by`] or [`Gate::per_credential`] counts as a service, and so does each path or named
+    /// limit that a server limits separately.
     #[must_use]
     pub fn max_services(self, max_services: usize) -> Self {
         self.with_options(|options| options.max_services = max_services)
     }
 
-    /// Whether quota headers count from the first answer on, or only after a service has answered 429 once. Default: as
-    /// the call's policy says, at once in `RetryPolicy::llm` and
-    /// [`RetryPolicy::rate_limited`](crate::RetryPolicy::rate_limited), after a 429 in all others. Call it before you
+    /// Sets whether quota headers count from the first response on (`true`), or only after a service has answered 429
+    /// once. Default: as the call's policy has it, which is `true` in `RetryPolicy::llm` and
+    /// [`RetryPolicy::rate_limited`](crate::RetryPolicy::rate_limited) and `false` in all others. Call it before you
     /// clone the handle.
     #[must_use]
     pub fn quotas_at_once(self, at_once: bool) -> Self {
         self.with_options(|options| options.quotas_at_once = Some(at_once))
     }
 
-    /// One gate per credential at a host, for clients with several credentials, which a server limits one by one. Keeps a
-    /// hash of the headers `authorization`, `x-api-key`, `api-key` and `x-goog-api-key`, and no text of them. Default: one
-    /// gate per host and port. It replaces an earlier [`Gate::key_by`]. Call it before you clone the handle.
+    /// Uses one gate per credential at a host, for clients with several credentials that a server limits separately.
+    /// Keeps only a hash of the headers `authorization`, `x-api-key`, `api-key` and `x-goog-api-key`. Default: one gate
+    /// per host and port. It replaces an earlier [`Gate::key_by`]. Call it before you clone the handle.
     #[must_use]
     pub fn per_credential(self) -> Self {
         self.with_options(|options| options.by = KeyedBy::Credential)
     }
 
-    /// One gate per text that the function returns at a host, such as the name of a model. Keeps a hash of the text, so it
-    /// may be a secret. The function runs for each call, so it should be quick. It replaces an earlier
+    /// Uses one gate per text that the function returns at a host, such as the name of a model. Keeps only a hash of
+    /// the text, so it may be a secret. The function runs for each call, so it should be quick. It replaces an earlier
     /// [`Gate::per_credential`]. Call it before you clone the handle.
     ///
     /// ```
@@ -178,12 +178,12 @@ impl fmt::Debug for Gate {
     }
 }
 
-/// A call that comes to a gate, as [`Gate::key_by`] sees it: what can tell one rate limit from another at the same host.
+/// A call at a gate, as passed to [`Gate::key_by`]: the parts that may separate rate limits at the same host.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct GatedCall<'a> {
-    /// Host and port, in lower case, without user info and without the port that goes without saying, such as
-    /// `api.example` or `api.example:8443`. The gate is never shared between two of them.
+    /// Host and port in lower case, without user info and without a default port, such as `api.example` or
+    /// `api.example:8443`. Two authorities never share a gate.
     pub authority: &'a str,
     /// The request's method.
     pub method: &'a Method,
@@ -191,12 +191,12 @@ pub struct GatedCall<'a> {
     pub path: &'a str,
     /// The request's headers.
     pub headers: &'a HeaderMap,
-    /// The request's extensions; `None` where the client keeps them to itself, as `reqwest` does.
+    /// The request's extensions; `None` if the client does not expose them, as with `reqwest`.
     pub extensions: Option<&'a Extensions>,
 }
 
 impl<'a> GatedCall<'a> {
-    /// A call of this method and path at this host, with these headers and without extensions.
+    /// Creates a call with this method and path at this host, with these headers and without extensions.
     #[must_use]
     pub fn new(
         authority: &'a str,
@@ -224,7 +224,7 @@ impl fmt::Debug for GatedCall<'_> {
     }
 }
 
-/// Microseconds, rounded up.
+/// Converts to microseconds, rounded up.
 #[inline]
 fn micros(duration: Duration) -> u64 {
     let almost = u64::from(duration.subsec_nanos()).saturating_add(999);
@@ -233,13 +233,13 @@ fn micros(duration: Duration) -> u64 {
 }
 
 impl Gate {
-    /// Lets a call go at once where nothing is to be decided: one load and one addition. Nothing where the gate has no
-    /// place for it. `quotas_at_once` is whether a quota counts from the first answer on, and not only after a refusal, if
-    /// the gate does not say.
+    /// Admits a call at once if its gate is idle, which costs one load and one addition. Returns `None` if there is no
+    /// slot for the key. `quotas_at_once` is the policy's default: `true` if a quota counts from the first response on,
+    /// and not only after a refusal.
     ///
     /// # Errors
     ///
-    /// [`NotIdle`] where the call must go by [`Gate::pass`].
+    /// Returns [`NotIdle`] if the call must use [`Gate::pass`].
     #[inline(always)]
     pub fn enter(
         &self,
@@ -262,11 +262,11 @@ impl Gate {
         }))
     }
 
-    /// Waits until a call may be sent; says by `on_wait` when it begins to.
+    /// Waits until a call may be sent. Calls `on_wait` when a wait begins.
     ///
     /// # Cancel safety
     ///
-    /// Dropped, it leaves its place in the line to the next.
+    /// If dropped, it gives its place in the line to the next call.
     pub async fn pass(
         &self,
         ask: GateRequest,
@@ -303,7 +303,7 @@ impl Gate {
             turn
         })
         .await;
-        // Something was decided here, so nothing is spared by not hearing of quotas.
+        // This call has taken the lock already, so ignoring its quota headers would save nothing.
         let place = |permit| Permit {
             at: slot.at,
             key: ask.key,
@@ -318,7 +318,7 @@ impl Gate {
         }
     }
 
-    /// A call has come back: one addition, where nothing is to be decided.
+    /// Records the end of a call. This costs one addition if its gate is idle.
     #[inline]
     pub fn end(
         &self,
@@ -344,7 +344,7 @@ impl Gate {
         }
     }
 
-    /// The same of a call that has succeeded, and whose answer says nothing of a quota.
+    /// Records a success whose response states no quota.
     #[inline(always)]
     pub fn succeeds(&self, place: &Permit, runtime: &dyn Runtime) {
         if let Some(slot) = self.0.map.of(place) {
@@ -354,7 +354,7 @@ impl Gate {
         }
     }
 
-    /// Who holds the lock hears of a call that is counted.
+    /// Records, under the lock, the end of a call that the counters already include.
     #[cold]
     #[inline(never)]
     fn notify(&self, slot: &Slot, place: &Permit, end: CallEnd, runtime: &dyn Runtime) {
@@ -365,22 +365,22 @@ impl Gate {
     }
 }
 
-/// A call in the line of its key; dropped, it gives its place up.
+/// A call in the line of its key. If dropped, it leaves the line.
 struct Waiter<'a> {
     gate: &'a Gate,
     slot: &'a Slot,
     runtime: &'a dyn Runtime,
     ask: &'a GateRequest,
     id: Option<WaiterId>,
-    /// The wait in progress and its end.
+    /// The end of the current wait, and its future.
     sleep: Option<(Duration, Sleep)>,
-    /// The end of the last wait that is over, which has passed, also on a clock that stands still.
+    /// The end of the last completed wait. It has passed even if the clock stands still.
     slept_until: Duration,
 }
 
 impl Waiter<'_> {
-    /// Nothing where the deadline comes first; no permit where the place went to another key before this call stood in
-    /// line, and there is no gate for it.
+    /// Completes with `None` if the deadline comes first, and with `Some(None)` if the slot was given to another key
+    /// before this call was in line, so that there is no gate for it.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Option<CallNumber>>> {
         let deadline = self.ask.deadline.unwrap_or(Duration::MAX);
         loop {
@@ -396,6 +396,7 @@ impl Waiter<'_> {
                 }
             };
             let until = now.saturating_add(time).min(deadline);
+            // A sleep in progress is kept only if it ends at the same time.
             let begun = self.sleep.take().filter(|(end, _)| *end == until);
             let sleep = || (until, self.runtime.sleep(until.saturating_sub(now)));
             let (_, sleep) = self.sleep.insert(begun.unwrap_or_else(sleep));

@@ -1,19 +1,20 @@
 //! The decisions: pure functions and values, with time and randomness as arguments.
 //!
 //! [`RetryPolicy`] holds the rules, [`RetrySession`] the state of one request. An adapter feeds a session with
-//! [`Outcome`]s and [`Moment`]s and obeys its [`RetryPlan`]s; so can you, for a client that no adapter fits.
+//! [`Outcome`]s and [`Moment`]s and carries out its [`RetryPlan`]s; you can do the same for a client that no adapter
+//! fits.
 //!
 //! | question | answered by |
 //! |---|---|
 //! | how often, how long, how far apart | [`RetryPolicy`] and [`RetryPolicyBuilder`], [`Backoff`] |
 //! | what a response or an error means | the first [`Classify`] with a verdict: your own, then a `Dialect`; else the header rules, else the standard tables ([`Class`], [`Reach`]) |
 //! | what follows from it | [`rules`], else the class |
-//! | what the server asks for | [`ServerHints`], read once per answer |
+//! | what the server asks for | [`ServerHints`], read once per response |
 //! | the most that it can cost | [`WorstCase`], [`RetryPolicy::explain`] |
 //! | why there was no further attempt | [`StopReason`] |
 //!
-//! Nothing here reads a clock, sleeps, or draws a random number: time and randomness come in as a [`Moment`]. So the same
-//! calls give the same decisions, and a test runs in microseconds:
+//! Nothing here reads a clock, sleeps, or draws a random number: time and randomness come in as a [`Moment`]. So the
+//! same calls give the same decisions, and a test runs in microseconds:
 //!
 //! ```
 //! use http::{HeaderMap, Method};

@@ -1,14 +1,14 @@
-//! Events while a request runs, and a report when it is over.
+//! Events while a request runs, and a report at its end.
 //!
-//! | you want | take |
+//! | you want | use |
 //! |---|---|
 //! | to see each step of every request as it happens | an [`Observer`], set by `observe` |
-//! | why one request ended as it did | the [`RetryReport`] in its response's extensions, or a [`ReportSlot`] in the request's |
+//! | the reason for one request's end | the [`RetryReport`] in the response, or a [`ReportSlot`] in the request |
 //! | counters and histograms | `MetricsObserver`, with the feature `metrics` |
 //! | the requests that have no retries left | [`DeadLetters`], named by the policy's `on_exhausted` |
 //!
-//! Events and reports hold no query string, user info, header value or body. A [`DeadLetter`] does, since the request is
-//! to be sent again from it.
+//! Events and reports contain no query string, user info, header value or body. A [`DeadLetter`] contains the URI and
+//! the headers, so that the request can be sent again.
 
 mod dead_letter;
 pub(crate) mod download;
@@ -36,17 +36,18 @@ use http::Method;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Sees every event of every request; give it to an adapter with `observe`.
+/// A receiver of every event of every request; pass it to an adapter with `observe`.
 ///
-/// It runs in the request's own task, so it must be quick, and must not panic. A function of an event is an observer too,
-/// and so is an `Arc` of one.
+/// It runs in the request's own task, so it must be quick, and must not panic. A function that takes an event is an
+/// observer too, and so is an `Arc` of one.
 ///
-/// The events of one request come in this order: perhaps `WaitedAtGate`, `AttemptStarted`, `AttemptEnded`; then, if a retry
-/// follows, perhaps `TextCut`, `RetryScheduled`, and the same again; at the end `Stopped`. A request that
-/// is dropped ends without `Stopped`. A download tells `Resuming` at a break. The request for the
-/// rest then tells its own events up to `Stopped`, and `Resumed` or `Interrupted` follows.
+/// The events of one request arrive in this order: optionally `WaitedAtGate`, then `AttemptStarted` and `AttemptEnded`.
+/// If a retry follows, optionally `TextCut`, then `RetryScheduled`, and the same again. The last one is `Stopped`,
+/// except for a request that is dropped. A download sends `Resuming` after a break. The request for the rest sends its
+/// own events up to `Stopped`, and is followed by `Resumed` or `Interrupted`.
 ///
-/// Of a fleet, every observer of every adapter in it hears each change once, whichever adapter calls the service.
+/// Changes of a fleet are reported once to every observer of every adapter in it, no matter which adapter calls the
+/// service.
 ///
 /// ```
 /// use http_retry::report::{Observer, RetryEvent, RetryEventKind};
@@ -62,7 +63,8 @@ use std::time::Duration;
 /// }
 /// ```
 pub trait Observer: Send + Sync + 'static {
-    /// Called for each event, in order within one request; those of concurrent requests come in any order, also at once.
+    /// Called for each event, in order within one request. Events of concurrent requests arrive in any order, also at
+    /// the same time.
     fn on_event(&self, event: &RetryEvent<'_>);
 }
 
@@ -78,7 +80,7 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
     }
 }
 
-/// Something that happened to a request, or to a fleet.
+/// An event of a request, or of a fleet.
 ///
 /// ```
 /// # #[cfg(feature = "testing")] {
@@ -110,24 +112,26 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct RetryEvent<'a> {
-    /// The request's service: the name it gave, else host and port; empty if it has neither.
+    /// The request's service: its given name, else host and port; empty if it has neither.
     pub service: &'a str,
     /// The request's method; `None` for an operation that is not HTTP, and for an event of a fleet.
     pub method: Option<&'a Method>,
-    /// When it happened, on the runtime's clock: since the epoch of [`Runtime::now`](crate::runtime::Runtime::now).
+    /// The time of the event, on the runtime's clock: since the epoch of
+    /// [`Runtime::now`](crate::runtime::Runtime::now).
     pub at: Duration,
-    /// What happened.
+    /// The kind of the event.
     pub kind: RetryEventKind<'a>,
 }
 
 impl<'a> RetryEvent<'a> {
-    /// The event of a service whose budget or gate this process no longer shares with its fleet.
+    /// Creates the event that this process no longer shares a service's budget or gate with its fleet.
     #[must_use]
     pub fn fleet_left(service: &'a str, at: Duration, reason: LeaveReason) -> Self {
         Self::of_service(service, at, RetryEventKind::FleetLeft { reason })
     }
 
-    /// The event of a service whose budget and gate this process shares with its fleet, after this time without it.
+    /// Creates the event that this process shares a service's budget and gate with its fleet, after this time without
+    /// it.
     #[must_use]
     pub fn fleet_joined(service: &'a str, at: Duration, away: Duration) -> Self {
         Self::of_service(service, at, RetryEventKind::FleetJoined { away })
@@ -143,7 +147,7 @@ impl<'a> RetryEvent<'a> {
     }
 }
 
-/// What happened to a request, or to a fleet.
+/// The kind of an event.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum RetryEventKind<'a> {
@@ -153,11 +157,11 @@ pub enum RetryEventKind<'a> {
         /// 1 for the first attempt, 2 for the first retry, and so on.
         number: u32,
     },
-    /// An attempt ended with a response head or an error, or was cut by its time limit. One that is dropped with its call
-    /// tells nothing.
+    /// An attempt ended with a response head or an error, or was cut by its time limit. An attempt that is dropped with
+    /// its call has no such event.
     AttemptEnded(&'a AttemptReport),
-    /// A paid retry will be sent after the delay, and with a gate when its turn there has come. This event tells the
-    /// delay; [`WaitedAtGate`](Self::WaitedAtGate) tells only what the gate adds to it.
+    /// A paid retry will be sent after the delay and, with a gate, after its turn there. This event has the delay;
+    /// [`WaitedAtGate`](Self::WaitedAtGate) has only the wait that the gate adds.
     #[non_exhaustive]
     RetryScheduled {
         /// 1 for the first retry, 2 for the second, and so on.
@@ -166,10 +170,10 @@ pub enum RetryEventKind<'a> {
         delay: Duration,
         /// The end of that delay, on the runtime's clock.
         due: Duration,
-        /// Who set the delay.
+        /// The source of the delay.
         source: DelaySource,
     },
-    /// The request has waited at the gate with all callers of the service, and goes on.
+    /// The request has waited at the gate with all callers of the service, and is about to be sent.
     #[non_exhaustive]
     WaitedAtGate {
         /// The wait at the gate, besides the delay of a retry.
@@ -177,50 +181,51 @@ pub enum RetryEventKind<'a> {
     },
     /// The longest text of the request was too long for the model and was cut; the next attempt sends the cut text.
     TextCut(TextCut),
-    /// The request is over: its last outcome goes to the caller. One that is dropped by its caller tells nothing.
+    /// The request is over, and its last outcome goes to the caller. A request that is dropped by its caller has no
+    /// such event.
     Stopped(&'a RetryReport),
-    /// The body of a download broke; its rest will be asked for after the delay.
+    /// The body of a download broke; its rest will be requested after the delay.
     #[non_exhaustive]
     Resuming {
-        /// How many bytes the caller has read.
+        /// The number of bytes that the caller has read.
         at: u64,
-        /// How many bytes the body has.
+        /// The length of the body in bytes.
         length: u64,
-        /// How the body broke.
+        /// The error that broke the body.
         kind: ErrorKind,
         /// The wait before the request for the rest.
         delay: Duration,
     },
-    /// The rest of a download begins to come.
+    /// The rest of a download has begun to arrive.
     #[non_exhaustive]
     Resumed {
-        /// How many bytes the caller has read.
+        /// The number of bytes that the caller has read.
         at: u64,
-        /// How the body had broken.
+        /// The error that had broken the body.
         kind: ErrorKind,
     },
     /// A download broke for good.
     #[non_exhaustive]
     Interrupted {
-        /// How many bytes the caller has read.
+        /// The number of bytes that the caller has read.
         at: u64,
-        /// How the body broke last; `None` if it never did.
+        /// The last error that broke the body; `None` if none did.
         kind: Option<ErrorKind>,
-        /// Why its rest does not come.
+        /// The reason for which the rest does not arrive.
         why: ResumeFailure,
     },
-    /// This process cannot share the service's budget or gate with its fleet, and goes on with a share
-    /// of its own until [`FleetJoined`](Self::FleetJoined). It is about no request: `method` is `None`.
+    /// This process cannot share the service's budget or gate with its fleet, and uses a share of its own until
+    /// [`FleetJoined`](Self::FleetJoined). The event belongs to no request: `method` is `None`.
     #[non_exhaustive]
     FleetLeft {
-        /// Why it cannot.
+        /// The reason.
         reason: LeaveReason,
     },
-    /// This process shares the service's budget and gate with its fleet, for the first time or again. It
-    /// is about no request: `method` is `None`.
+    /// This process shares the service's budget and gate with its fleet, for the first time or again. The event belongs
+    /// to no request: `method` is `None`.
     #[non_exhaustive]
     FleetJoined {
-        /// How long it was without the fleet, or waited for the first answer.
+        /// The time without the fleet, or the wait for the first reply.
         away: Duration,
     },
 }

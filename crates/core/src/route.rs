@@ -1,4 +1,4 @@
-//! Routes: the policy, the budgets and the failover of each request, and the [`Router`] that finds them.
+//! Routes: the policy, budgets and failover services of a request, and the [`Router`] that selects them.
 
 pub(crate) mod chains;
 pub(crate) mod failover;
@@ -27,33 +27,33 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The way of a request: its policy, what pays for its retries, and its service's name.
+/// The policy of a request, the budget that pays for its retries, and the name of its service.
 ///
 /// Clones share the budget.
 #[derive(Clone)]
 pub struct Route {
     pub(crate) policy: RetryPolicy,
     pub(crate) budget: Budgets,
-    /// Whether a document names the budget.
+    /// `true` if the budget was set explicitly, so that the layer's does not replace it.
     pub(crate) names_budget: bool,
-    /// Shares nothing with other processes, whatever fleet its layer is in.
+    /// `true` if it shares nothing with other processes, even if its layer is in a fleet.
     pub(crate) alone: bool,
     /// The service's name in the document.
     pub(crate) service: Option<Arc<str>>,
     pub(crate) overrides: Overrides,
-    /// The budgets that the policy's rules name.
+    /// The budgets named by the policy's rules.
     pub(crate) budgets: Arc<BTreeMap<Arc<str>, RetryBudget>>,
-    /// The services that the policy's failovers name.
+    /// The services named by the policy's failovers.
     pub(crate) destinations: Arc<BTreeMap<Arc<str>, Destination>>,
-    /// The observer that the policy's `dead_letter` names.
+    /// The observer named by the policy's `dead_letter`.
     pub(crate) dead_letters: Arc<BTreeMap<Arc<str>, Arc<dyn DeadLetters>>>,
-    /// Where the service is, as far as the document says.
+    /// The base URL of the service, if known.
     pub(crate) base: Option<Uri>,
-    /// The request's head may be needed when nothing else is left of it.
+    /// `true` if the request's head may be needed after the request itself is gone.
     pub(crate) keeps_head: bool,
 }
 
-/// Another service, and where it is.
+/// Another service and its address.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Destination {
@@ -63,10 +63,10 @@ pub struct Destination {
     pub service: Arc<dyn Router>,
 }
 
-/// Finds the route of each request: the door for whoever knows the services of a program.
+/// A source of routes, for code that knows the services of a program.
 ///
 /// [`Services`](crate::services::Services) and `config::RetryConfig` are routers. `RetryLayer::routed`,
-/// `RetryMiddleware::routed` and `Runner::routed` take any.
+/// `RetryMiddleware::routed` and `Runner::routed` accept any router.
 ///
 /// ```
 /// use http_retry::RetryPolicy;
@@ -93,20 +93,20 @@ pub struct Destination {
 /// });
 /// ```
 pub trait Router: Send + Sync + 'static {
-    /// Returns the route of a request: of this head, and of the service that it names by
-    /// [`RetryOverride::service`](crate::RetryOverride::service), if it names one.
+    /// Returns the route of a request with this head and, if given, the service that its
+    /// [`RetryOverride::service`](crate::RetryOverride::service) names.
     ///
-    /// It is asked once for each request, before anything is sent, so it must be quick. Return the same `Arc` for requests
-    /// that belong together: a route made anew has a new budget. Another route may be found a moment later.
+    /// Called once per request, before anything is sent, so it must be quick. Return the same `Arc` for requests that
+    /// belong together: a newly created route has a new budget. The next request may get a different route.
     fn route(&self, head: &RequestHead<'_>, service: Option<&str>) -> Arc<Route>;
 
-    /// Returns whatever shares the routes' budgets and gates with other processes. Default: nothing.
+    /// Returns the fleet that shares the routes' budgets and gates with other processes. Default: none.
     fn fleet(&self) -> Option<Arc<dyn SharedServices>> {
         None
     }
 }
 
-/// The part of a request that a route is chosen by.
+/// The part of a request that selects its route.
 #[derive(Debug, Clone, Default)]
 pub struct RequestHead<'a> {
     method: Option<&'a Method>,
@@ -116,7 +116,7 @@ pub struct RequestHead<'a> {
 }
 
 impl<'a> RequestHead<'a> {
-    /// The head of a request of this method, to this URI.
+    /// Creates the head of a request with this method and URI.
     ///
     /// ```
     /// use http_retry::route::RequestHead;
@@ -136,8 +136,8 @@ impl<'a> RequestHead<'a> {
         }
     }
 
-    /// The head of a request of these parts, for a client without `http::Uri`. An authority is host and port in lower case,
-    /// without user info and without the scheme's default port.
+    /// Creates the head of a request from its parts, for a client without `http::Uri`. The authority is host and port
+    /// in lower case, without user info and without the scheme's default port.
     #[must_use]
     pub fn of_parts(
         method: Option<&'a Method>,
@@ -152,7 +152,7 @@ impl<'a> RequestHead<'a> {
             path,
         }
     }
-    /// Returns the method; `None` for an operation that is not HTTP.
+    /// Returns the method. Returns `None` for an operation that is not HTTP.
     #[must_use]
     #[inline]
     pub fn method(&self) -> Option<&Method> {
@@ -166,15 +166,15 @@ impl<'a> RequestHead<'a> {
         self.scheme
     }
 
-    /// Returns host and port in lower case, without user info and without a scheme's default port; `None` if the request
-    /// names no host.
+    /// Returns host and port in lower case, without user info and without a scheme's default port. Returns `None` if
+    /// the request names no host.
     #[must_use]
     #[inline]
     pub fn authority(&self) -> Option<&str> {
         self.authority.as_deref()
     }
 
-    /// Returns the path; empty for an operation that is not HTTP.
+    /// Returns the path, which is empty for an operation that is not HTTP.
     #[must_use]
     #[inline]
     pub fn path(&self) -> &str {
@@ -183,7 +183,7 @@ impl<'a> RequestHead<'a> {
 }
 
 impl Route {
-    /// A route with this policy and a default budget of its own, of a service without a name.
+    /// Creates a route with this policy, a default budget of its own, and no service name.
     #[must_use]
     pub fn new(policy: RetryPolicy) -> Self {
         Self {
@@ -201,7 +201,7 @@ impl Route {
         }
     }
 
-    /// Sets the budget that pays, whatever budget the layer has. Default: that of the layer, else one of the route's own.
+    /// Sets the budget that pays, even if the layer has one. Default: the layer's, else one of the route's own.
     #[must_use]
     pub fn budget(self, budget: RetryBudget) -> Self {
         Self {
@@ -234,75 +234,75 @@ impl Route {
         self.service.as_ref()
     }
 
-    /// Returns what pays where the layer has no budget, or where the route names its own.
+    /// Returns the budgets that pay if the layer has none, or if the route's budget was set explicitly.
     #[must_use]
     #[inline]
     pub fn budgets(&self) -> &Budgets {
         &self.budget
     }
 
-    /// Sets what pays where the route names no budget: that of a layer.
+    /// Sets the budgets of a layer, for a route whose budget was not set explicitly.
     #[inline]
     pub fn set_budgets(&mut self, budgets: Budgets) {
         self.budget = budgets;
     }
 
-    /// Returns `true` if the route's own budget pays, whatever budget the layer has.
+    /// Returns `true` if the route's own budget pays, even if the layer has one.
     #[must_use]
     #[inline]
     pub fn names_budget(&self) -> bool {
         self.names_budget
     }
 
-    /// Returns `true` if the route shares nothing with other processes, whatever fleet its layer is in.
+    /// Returns `true` if the route shares nothing with other processes, even if its layer is in a fleet.
     #[must_use]
     #[inline]
     pub fn is_alone(&self) -> bool {
         self.alone
     }
 
-    /// Returns what this route leaves of a request's own settings.
+    /// Returns the part of a request's own settings that this route allows.
     #[must_use]
     #[inline]
     pub fn allowed(&self, own: RetryOverride) -> RetryOverride {
         self.overrides.allowed(own)
     }
 
-    /// Returns the budgets that the policy's rules name.
+    /// Returns the budgets named by the policy's rules.
     #[inline]
     pub fn rule_budgets(&self) -> impl Iterator<Item = &RetryBudget> {
         self.budgets.values()
     }
 
-    /// Returns the services that the policy's failovers name.
+    /// Returns the services named by the policy's failovers.
     #[must_use]
     #[inline]
     pub fn destinations(&self) -> &BTreeMap<Arc<str>, Destination> {
         &self.destinations
     }
 
-    /// Returns the observer that the policy's `dead_letter` names.
+    /// Returns the observer with this name, if the policy's `dead_letter` names it.
     #[must_use]
     #[inline]
     pub fn dead_letters(&self, name: &str) -> Option<&Arc<dyn DeadLetters>> {
         self.dead_letters.get(name)
     }
 
-    /// Returns `true` if the request's head may be needed when nothing else is left of it.
+    /// Returns `true` if the request's head may be needed after the request itself is gone.
     #[must_use]
     #[inline]
     pub fn keeps_head(&self) -> bool {
         self.keeps_head
     }
 
-    /// Asks for a planned retry: the budget that the plan names, if this route has one of that name, else `otherwise`.
+    /// Pays for a planned retry, from the budget that the plan names if this route has it, else from `otherwise`.
     #[must_use]
     pub fn ask(&self, plan: RetryPlan, otherwise: &RetryBudget, now: Duration) -> PaymentResult {
         let named = plan.budget().and_then(|name| self.budgets.get(name));
         named.unwrap_or(otherwise).ask(plan, now)
     }
 
-    /// The way from this service to another one.
+    /// Returns the rebase from this service to another one.
     pub fn rebase_to(&self, there: &Destination) -> Rebase {
         Rebase {
             from: self.base.clone(),
@@ -311,14 +311,14 @@ impl Route {
         }
     }
 
-    /// What a response says of a quota, as far as calls on this route wait for it. A pause that no call would sit out helps
-    /// nobody: the next one learns by itself that it is refused.
+    /// Returns the quota in a response, if calls on this route would wait for its reset. A pause for which no call
+    /// waits would help nobody: the next call finds out that it is refused.
     pub fn quota(&self, outcome: &Outcome<'_>, at: Moment) -> Option<GateQuota> {
         let quota = outcome.quota(at.wall).map(GateQuota::from);
         quota.filter(|quota| self.policy.would_wait(quota.reset()))
     }
 
-    /// Whether a success needs no rule, and is counted in one budget.
+    /// Returns `true` if a success needs no rule, and counts for one budget only.
     pub fn is_silent(&self) -> bool {
         self.policy.streams().is_none()
             && !self.policy.reads_whole_answers()
@@ -328,8 +328,7 @@ impl Route {
     }
 }
 
-/// Host and port that a URI names, or that `host` does: without user info, in lower case, and without the port that goes
-/// without saying.
+/// Returns host and port of a URI, or else of `host`, in lower case, without user info and without a default port.
 #[inline]
 pub fn public_authority<'a>(
     uri: &'a Uri,
@@ -342,7 +341,7 @@ pub fn public_authority<'a>(
 }
 
 fn public<'a>(uri: &Uri, authority: &'a str) -> Cow<'a, str> {
-    // Most authorities have neither, which a look at eight bytes at a time shows.
+    // Most authorities have neither user info nor capitals, which this check finds eight bytes at a time.
     if has_at_or_capital(authority.as_bytes()) {
         return Cow::Owned(made_public(uri, authority));
     }
@@ -373,7 +372,7 @@ fn without_port_of<'a>(default_of: &Scheme, uri: &Uri, authority: &'a str) -> &'
     parts.map_or(authority, |(host, _)| host)
 }
 
-/// Whether a text has an `@` or a capital letter, which follow each other in ASCII.
+/// Returns `true` if a text has an `@` or a capital letter. They are adjacent in ASCII.
 #[inline(always)]
 fn has_at_or_capital(text: &[u8]) -> bool {
     let has = |bytes: &[u8]| {
@@ -397,11 +396,11 @@ impl fmt::Debug for Route {
 }
 
 impl Route {
-    /// Whether a first attempt's head is that of a success.
+    /// Returns `Ok` if the head of a first attempt is a success.
     ///
     /// # Errors
     ///
-    /// If it is not, what the policy's own classifier has said of it, so that it is asked no second time.
+    /// Otherwise returns the verdict of the policy's own classifier, if it gave one, so that it need not run again.
     #[inline]
     pub fn succeeds(
         &self,
@@ -425,6 +424,7 @@ impl Route {
     ) -> Result<(), Option<Verdict>> {
         let request = request();
         let outcome = outcome.for_request(request.as_ref());
+        // The head is not enough: leave the decision to the slow path, which reads the body.
         if self.policy.reads_body(&outcome) {
             return Err(None);
         }

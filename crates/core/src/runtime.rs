@@ -1,4 +1,4 @@
-//! The clock, the sleep and the randomness of a program, in one value.
+//! The clock, sleep and randomness of a program, behind one trait.
 
 use crate::policy::Moment;
 use std::future::{Future, poll_fn};
@@ -9,16 +9,16 @@ use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-/// A wait that a [`Runtime`] makes.
+/// The future returned by [`Runtime::sleep`].
 ///
 /// # Cancel safety
 ///
 /// Dropping it leaves nothing behind: no task and no timer.
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// The clock, the sleep and the randomness that a client runs on.
+/// The clock, sleep and randomness that a client runs on.
 ///
-/// Use `TokioRuntime` on tokio, [`ManualRuntime`] in tests, and implement the trait for any other executor.
+/// Use `TokioRuntime` on tokio and [`ManualRuntime`] in tests; implement the trait for any other executor.
 ///
 /// ```
 /// use http_retry::policy::Moment;
@@ -47,19 +47,20 @@ pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 )]
 #[cfg_attr(not(feature = "testing"), doc = "[`ManualRuntime`]: crate#features")]
 pub trait Runtime: Send + Sync + 'static {
-    /// Monotonic time since an epoch of the runtime's choice; all clients that share a budget or a gate need the same epoch.
-    /// If it steps back, budgets lose nothing and gain nothing, and a wait may take longer.
+    /// Returns the monotonic time since an epoch of the runtime's choice. All clients that share a budget or a gate
+    /// need the same epoch. If the clock steps back, budgets neither lose nor gain tokens, and a wait may take longer.
     fn now(&self) -> Duration;
 
-    /// The same time, the wall clock and a fresh random number. The wall clock is used only to read a date of a server's
-    /// answer, the random number to spread delays and, in a fleet, to give the process a new ID.
+    /// Returns the same time with the wall clock and a fresh random number. The wall clock is used only to read a date
+    /// in a response; the random number spreads delays and, in a fleet, gives the process a new ID.
     fn moment(&self) -> Moment;
 
-    /// A wait of this length, from its first poll or from now; the runtime chooses. `Duration::ZERO` must be over at the
-    /// first poll or soon, and `Duration::MAX` must not panic: it is a wait without an end.
+    /// Returns a future that completes after `duration`, counted from now or from its first poll, as the runtime
+    /// chooses. `Duration::ZERO` must complete at the first poll or soon after, and `Duration::MAX` must not panic: it
+    /// never completes.
     fn sleep(&self, duration: Duration) -> Sleep;
 
-    /// 128 bits for an idempotency key, which no other call returns, in this process or in another.
+    /// Returns 128 bits for an idempotency key that no other call returns, in this process or any other.
     ///
     /// A server treats two requests with one key as one and never processes the second, so an implementation with
     /// predictable keys for tests must still return each key only once. The default hashes a count and
@@ -70,8 +71,8 @@ pub trait Runtime: Send + Sync + 'static {
     }
 }
 
-/// Returns the epoch of the runtimes that go by the system's monotonic clock: for all in one process the same, an hour before
-/// the first of them asks.
+/// Returns the epoch of the runtimes that use the system's monotonic clock. It is the same throughout a process: an
+/// hour before the first call.
 ///
 /// ```
 /// use http_retry_core::runtime::epoch;
@@ -89,8 +90,8 @@ pub fn epoch(now: Instant) -> Instant {
     *EPOCH.get_or_init(|| now.checked_sub(hour).unwrap_or(now))
 }
 
-/// Returns 128 bits that no other call returns: the default of [`Runtime::key_entropy`]. Where std's hash keys are not random, as on bare wasm, the moment tells processes
-/// apart.
+/// Returns 128 bits that no other call returns: the default of [`Runtime::key_entropy`]. If std's hash keys are not
+/// random, as on bare wasm, the moment keeps processes apart.
 #[must_use]
 pub fn hashed_key(at: Moment) -> u128 {
     static KEYS_MADE: AtomicU64 = AtomicU64::new(0);
@@ -117,7 +118,7 @@ impl<R: Runtime + ?Sized> Runtime for Arc<R> {
     }
 }
 
-/// Waits for a future no longer than a sleep lasts. Returns `None` if the sleep is over first.
+/// Waits for a future for at most the length of a sleep. Returns `None` if the sleep completes first.
 ///
 /// ```
 /// use http_retry::runtime::within;
@@ -131,7 +132,7 @@ impl<R: Runtime + ?Sized> Runtime for Arc<R> {
 ///
 /// # Cancel safety
 ///
-/// Dropped, or once the sleep is over, it drops the future.
+/// If dropped, or once the sleep completes, it drops the future.
 pub async fn within<F: Future>(limit: Sleep, future: F) -> Option<F::Output> {
     let (mut future, mut limit) = (pin!(future), limit);
     poll_fn(|cx| match future.as_mut().poll(cx) {

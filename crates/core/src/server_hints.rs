@@ -1,11 +1,11 @@
-//! Reads a response's head once per attempt: the delay that it asks for, the quota, and the headers that cannot be
-//! read.
+//! The retry hints of a response's head, read once per attempt: the delay that it asks for, the quota, and the headers
+//! that cannot be read.
 //!
-//! The delay, the gate and the report use the same [`ServerHints`], so they never disagree about a header.
+//! The delay, the gate and the report use the same [`ServerHints`], so they agree on every header.
 //!
-//! It reads a head in one pass over its names: at most 64 lines of each header (64 in all of those that each name one
-//! of several quotas), 1,024 bytes of a line, 64 items of a list, and 16 parameters of an item; a longer line or name
-//! is not readable. So the work is bounded, whatever a server sends.
+//! A head is read in one pass over its names: at most 64 lines of each header (64 in all for the headers that each name
+//! one of several quotas), 1,024 bytes of a line, 64 items of a list, and 16 parameters of an item. A longer line or
+//! name cannot be read. The work is therefore bounded, whatever a server sends.
 
 mod date;
 mod duration;
@@ -30,24 +30,24 @@ use quota::Quotas;
 use std::fmt;
 use std::time::Duration;
 
-/// What a response's head says about coming back.
+/// The retry delay and the quota in a response's head.
 ///
 /// The first readable one of these headers sets the delay:
 ///
-/// 1. `retry-after-ms`, `x-ms-retry-after-ms`, `x-amz-retry-after`: milliseconds, rounded up to a whole one.
-/// 2. `retry-after`: seconds, with or without decimals (rounded up to a millisecond), or an HTTP-date. Of several lines
-///    the latest counts.
+/// 1. `retry-after-ms`, `x-ms-retry-after-ms`, `x-amz-retry-after`: milliseconds, rounded up to an integer.
+/// 2. `retry-after`: seconds, with or without decimals (rounded up to a millisecond), or an HTTP-date. If there are
+///    several lines, the latest time counts.
 /// 3. If a quota is spent, its reset: `ratelimit` with `ratelimit-policy`, and `ratelimit-reset`, `x-ratelimit-reset`,
-///    `x-ratelimit-reset-tokens` and similar. Of several spent quotas the latest reset counts. A quota is spent if
-///    nothing remains of it; on a 429 that names no spent quota, also if the head does not say what remains.
+///    `x-ratelimit-reset-tokens` and similar. If several quotas are spent, the latest reset counts. A quota is spent if
+///    nothing remains of it; on a 429 that names no spent quota, also if the head does not state the remainder.
 ///
 /// A reset is a number of seconds (a Unix time from 1,000,000,000 on, in milliseconds from 1,000,000,000,000 on), a
-/// duration with units (`1m30s`), a date of RFC 3339 or an HTTP-date; `t` of `ratelimit` is never a Unix time. A spent
+/// duration with units (`1m30s`), an RFC 3339 date or an HTTP-date; `t` of `ratelimit` is never a Unix time. A spent
 /// quota without a reset is back after its policy's window. A quota of calls in flight (`concurrent-requests`) has no
-/// window: it counts only by its own `t`.
+/// window: only its own `t` counts.
 ///
 /// A header that cannot be read is skipped and listed in [`ServerHints::unreadable`]. A time in the past asks for no
-/// wait. Dates count from the response's own `date` if that is valid, else from the wall clock.
+/// wait. Dates are relative to the response's own `date` if that is valid, else to the wall clock.
 ///
 /// # Source
 ///
@@ -80,8 +80,8 @@ pub struct ServerHints {
 }
 
 impl ServerHints {
-    /// Reads the head of a response of any status; `wall` is the time since 1970-01-01T00:00:00Z, against which a date
-    /// is measured where the response has no valid `date` of its own.
+    /// Reads the head of a response with any status. `wall` is the time since 1970-01-01T00:00:00Z; dates are measured
+    /// against it if the response has no valid `date` of its own.
     ///
     /// The work is bounded, whatever a server sends: 64 lines of a header, 1,024 bytes of a line.
     #[must_use]
@@ -105,68 +105,70 @@ impl ServerHints {
         }
     }
 
-    /// The delay that the head asks for, if any: [`ServerHints::asked`], else [`ServerHints::reset`]. Zero is a delay: the
-    /// server names a time, and it is now.
+    /// Returns the delay that the head asks for, if any: [`ServerHints::asked`], else [`ServerHints::reset`]. Zero is a
+    /// delay: the server allows a retry now.
     #[must_use]
     pub fn delay(&self) -> Option<Duration> {
         self.asked().or(self.reset())
     }
 
-    /// The name of the header that sets [`ServerHints::delay`]; of an unusual header that names one of several quotas,
-    /// only its start (`x-ratelimit-*`).
+    /// Returns the name of the header that sets [`ServerHints::delay`]. For an unusual header that names one of several
+    /// quotas, only its prefix (`x-ratelimit-*`).
     #[must_use]
     pub fn header(&self) -> Option<&'static str> {
         let asked = self.asked.or(self.spent);
         asked.map(|asked| asked.header.name())
     }
 
-    /// What `retry-after` or a millisecond header asks for, if anything; of several, the first in the order above.
+    /// Returns the delay of `retry-after` or a millisecond header, if any; if there are several, the first in the order
+    /// above.
     #[must_use]
     pub fn asked(&self) -> Option<Duration> {
         self.asked.map(|asked| asked.delay)
     }
 
-    /// The time until the spent quota is back, if one is spent and says so; of several, the latest.
+    /// Returns the time until the spent quota is back, if one is spent and has a reset; if there are several, the
+    /// latest.
     #[must_use]
     pub fn reset(&self) -> Option<Duration> {
         self.spent.map(|spent| spent.delay)
     }
 
-    /// What is left of the quota of requests; of several, the one with the least left. A spent quota of requests or
-    /// tokens leaves nothing, until the latest reset of the spent ones.
+    /// Returns the quota of requests; if there are several, the one with the least left. If a quota of requests or
+    /// tokens is spent, nothing is left until the latest reset of the spent ones.
     ///
-    /// `None` if no header gives both what remains and when that changes. On a refusal the reset is no later than
+    /// Returns `None` if no header states both the remainder and its reset. On a refusal the reset is no later than
     /// [`ServerHints::asked`].
     #[must_use]
     pub fn quota(&self) -> Option<Quota> {
         self.quota
     }
 
-    /// The names of the headers that were skipped because they cannot be read, in the order in which they would have
-    /// counted. An unusual header that names one of several quotas is told by how it begins: `x-ratelimit-*`.
+    /// Returns the names of the headers that were skipped because they cannot be read, in order of precedence. An
+    /// unusual header that names one of several quotas is listed by its prefix: `x-ratelimit-*`.
     pub fn unreadable(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.unreadable.names()
     }
 }
 
-/// The time of a response: its own `date` where that is valid, else the wall clock.
+/// Returns the time of a response: its own `date` if that is valid, else the wall clock.
 pub(crate) fn time_of(headers: &HeaderMap, wall: Duration) -> Duration {
     Clock::new(headers, wall).now()
 }
 
-/// What the headers that name a delay say, line by line.
+/// The headers that name a delay, read line by line.
 #[derive(Default)]
 struct Delays {
-    /// How many lines of each have been read.
+    /// The number of lines of each header that have been read.
     lines: [u8; DELAYS.len()],
     there: HeaderSet,
     readable: HeaderSet,
-    /// What the first of them asks for that can be read and does not lie in the past; of its lines the latest.
+    /// The delay of the first header that is readable and not in the past; of several lines, the latest.
     asked: Option<RequestedDelay>,
 }
 
-/// Whether a server's own invitation to come back is there and readable, even if its time is past: the part of reading
-/// that needs no clock.
+/// Returns `true` if a server's own retry time is present and readable, even if it is past. This part of reading needs
+/// no clock.
 pub(crate) fn is_invitation(headers: &HeaderMap) -> bool {
     let places = headers
         .keys()
@@ -179,7 +181,7 @@ pub(crate) fn is_invitation(headers: &HeaderMap) -> bool {
 }
 
 impl Delays {
-    /// Reads one more line of the header in this place of the [`DELAYS`].
+    /// Reads one more line of the header at this index of [`DELAYS`].
     fn read(&mut self, place: usize, line: &HeaderValue, clock: Clock<'_>) {
         let (Some(header), Some((_, read))) = (Header::of_delay(place), DELAYS.get(place)) else {
             return;
@@ -198,6 +200,7 @@ impl Delays {
         self.readable.add(header);
         let asked = when.until(|| clock.now());
         let asked = asked.map(|delay| RequestedDelay { delay, header });
+        // The headers come in any order, but the first of `DELAYS` wins, and within one header the latest time.
         self.asked = match (self.asked, asked) {
             (Some(first), Some(asked)) if first.header == header => Some(first.max(asked)),
             (Some(first), Some(asked)) if first.header > header => Some(asked),
@@ -205,32 +208,32 @@ impl Delays {
         };
     }
 
-    /// Those that are there and hold nothing that can be read.
+    /// Returns the headers that are present but have no readable line.
     fn unreadable(&self) -> HeaderSet {
         self.there.without(self.readable)
     }
 }
 
-/// The place in [`DELAYS`] of the header of this name.
+/// Returns the index in [`DELAYS`] of the header with this name.
 fn place(name: &str) -> Option<usize> {
     DELAYS.iter().position(|(known, _)| *known == name)
 }
 
-/// As many lines of one header as are read, and of all the headers that name one quota of several together.
+/// The most lines that are read of one header, and of all the headers together that each name one of several quotas.
 const MAX_HEADER_LINES: usize = 64;
-/// As many bytes of a line as are read; a longer one is not readable.
+/// The most bytes of a line; a longer one cannot be read.
 const MAX_HEADER_BYTES: usize = 1024;
 
-/// The text of a line without the blanks around it.
+/// Returns the text of a line, without surrounding whitespace.
 fn text(line: &HeaderValue) -> Option<&str> {
     let short = Some(line.as_bytes()).filter(|line| line.len() <= MAX_HEADER_BYTES)?;
     std::str::from_utf8(short).ok().map(str::trim_ascii)
 }
 
-/// Reads the value of a header that names a delay.
+/// A reader of the value of a header that names a delay.
 type DelayReader = fn(&str) -> Option<RetryTime>;
 
-/// The headers that name a delay, with the reader of each. The first one that can be read counts.
+/// The headers that name a delay, each with its reader. The first readable one counts.
 const DELAYS: [(&str, DelayReader); 4] = [
     ("retry-after-ms", milliseconds),
     ("x-ms-retry-after-ms", milliseconds),
@@ -238,11 +241,11 @@ const DELAYS: [(&str, DelayReader); 4] = [
     ("retry-after", seconds_or_date),
 ];
 
-/// The place of the first quota header among all headers.
+/// The index of the first quota header among all headers.
 #[expect(clippy::cast_possible_truncation, reason = "a handful")]
 const FIRST_QUOTA: u8 = DELAYS.len() as u8;
 
-/// One of the headers that say something about coming back.
+/// The index of a header that carries a retry hint.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Header(u8);
 
@@ -273,7 +276,7 @@ macro_rules! names {
     };
 }
 
-/// The headers that tell of a quota, after those of [`DELAYS`]. The last ones stand for every other name that begins so.
+/// The quota headers, after those of [`DELAYS`]. The last ones match every other name with that prefix.
 const QUOTAS: [&str; 41] = names![
     "ratelimit-" "",
     "x-ratelimit-" "",
@@ -288,7 +291,7 @@ const QUOTAS: [&str; 41] = names![
     "anthropic-ratelimit-output-tokens-" "",
 ];
 
-/// Whether a name may be one of them: one look at its first letter is enough for most.
+/// Returns `false` for most other names after a look at the first letter.
 fn may_be_a_hint(name: &str) -> bool {
     name.starts_with(['r', 'x', 'a'])
 }
@@ -297,18 +300,18 @@ impl Header {
     const RATELIMIT: Self = Self(FIRST_QUOTA);
     const RATELIMIT_POLICY: Self = Self(FIRST_QUOTA.saturating_add(1));
 
-    /// The header in this place of [`DELAYS`].
+    /// Returns the header at this index of [`DELAYS`].
     fn of_delay(place: usize) -> Option<Self> {
         let place = u8::try_from(place).ok()?;
         (place < FIRST_QUOTA).then_some(Self(place))
     }
 
-    /// The names of all headers, in the order in which they count.
+    /// Returns the names of all headers, in order of precedence.
     fn names() -> impl Iterator<Item = &'static str> {
         DELAYS.iter().map(|(name, _)| *name).chain(QUOTAS)
     }
 
-    /// The header of this name, or the one that stands for all that begin as it does.
+    /// Returns the header with this name, or the one for its prefix.
     fn of(name: &str) -> Option<Self> {
         let places = || (0..).zip(Self::names());
         let known = places().find(|(_, known)| *known == name);
@@ -333,12 +336,12 @@ impl fmt::Debug for Header {
     }
 }
 
-/// Some of the headers that say something about coming back.
+/// A set of headers that carry retry hints.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct HeaderSet(u64);
 
 impl HeaderSet {
-    /// Their names, in the order in which they would have counted.
+    /// Returns their names, in order of precedence.
     pub(crate) fn names(self) -> impl Iterator<Item = &'static str> {
         let Self(mut left) = self;
         std::iter::from_fn(move || {
@@ -372,10 +375,10 @@ fn seconds_or_date(text: &str) -> Option<RetryTime> {
     delay.or_else(|| http_date(text).map(RetryTime::At))
 }
 
-/// As many bytes of a quota header's name as are read; a header with a longer one is none.
+/// The most bytes of a quota header's name; a header with a longer one is ignored.
 const MAX_NAME_BYTES: usize = 128;
 
-/// How the names of the headers begin that hold one number of a quota.
+/// The prefixes of the headers that hold one number of a quota.
 const QUOTA_PREFIXES: [&str; 6] = [
     "ratelimit-",
     "x-ratelimit-",
@@ -385,18 +388,18 @@ const QUOTA_PREFIXES: [&str; 6] = [
     "x-ratelimitbysize-",
 ];
 
-/// A response's head, and what has been noted while it was read.
+/// A response's head, and the hints found so far.
 struct ResponseHead<'a> {
     clock: Clock<'a>,
     unreadable: HeaderSet,
-    /// What the headers that name a delay say.
+    /// The headers that name a delay.
     delays: Delays,
     headers: &'a HeaderMap,
     has_quota: bool,
 }
 
 impl<'a> ResponseHead<'a> {
-    /// Looks at each name once, so that most heads are done with after it.
+    /// Looks at each name once. For most heads that is all the work.
     fn new(headers: &'a HeaderMap, wall: Duration) -> Self {
         let clock = Clock::new(headers, wall);
         let (mut delays, mut has_quota) = (Delays::default(), false);
@@ -419,18 +422,18 @@ impl<'a> ResponseHead<'a> {
         }
     }
 
-    /// Whether any header is there that tells of a quota.
+    /// Returns `true` if there is any quota header.
     fn has_quota(&self) -> bool {
         self.has_quota
     }
 
-    /// The lines of one header; nothing in the place of one that is not readable.
+    /// Returns the lines of one header, with `None` for a line that cannot be read.
     fn lines(&self, name: &HeaderName) -> impl Iterator<Item = Option<&'a str>> {
         let lines = self.headers.get_all(name).iter();
         lines.take(MAX_HEADER_LINES).map(text)
     }
 
-    /// The lines of the headers that hold one number of a quota, with their names.
+    /// Returns the lines of the headers that hold one number of a quota, with their names.
     fn quota_lines(&self) -> impl Iterator<Item = (&'a str, Option<&'a str>)> {
         let lines = self.headers.iter();
         let lines = lines.map(|(name, line)| (name.as_str(), line));
@@ -441,7 +444,7 @@ impl<'a> ResponseHead<'a> {
     }
 }
 
-/// The prefix of the name of a header that holds one number of a quota, and what follows it.
+/// Returns the index of the name's prefix in [`QUOTA_PREFIXES`], and the rest of the name.
 fn after_prefix(name: &str) -> Option<(usize, &str)> {
     if name.len() > MAX_NAME_BYTES {
         return None;
@@ -452,7 +455,7 @@ fn after_prefix(name: &str) -> Option<(usize, &str)> {
     found.next()
 }
 
-/// Whether a head tells of a quota: what most heads are done with after one look at their names.
+/// Returns `true` if a head has a quota header. For most heads a look at the names is all the work.
 #[inline]
 pub fn has_quota_header(headers: &HeaderMap) -> bool {
     let mut names = headers.keys().map(HeaderName::as_str);

@@ -1,5 +1,5 @@
-//! One policy for each service, in code: which requests belong to it, what pays for its retries, and where they go when it
-//! is down.
+//! One policy per service, in code: the requests that belong to the service, the budget that pays for its retries, and
+//! the service to fail over to.
 //!
 //! ```
 //! use http_retry::rules::{Failover, OnExhausted};
@@ -25,19 +25,20 @@
 //! # Ok::<(), http_retry::ConfigError>(())
 //! ```
 //!
-//! A document says the same in words that an operator edits while the program runs.
+//! A configuration document expresses the same, and an operator can edit it while the program runs.
 //!
-//! # Which service, which route
+//! # Matching
 //!
-//! The most specific service wins, wherever it stands: an exact host before a pattern, a longer host before a shorter, a
-//! longer path before a shorter, then the match with more conditions, then alphabetical order. Of a list that pattern counts
-//! which holds. A request can name its service ([`RetryOverride::service`](crate::RetryOverride::service)), which wins over
-//! any match. Of the routes of a service the first that matches wins.
+//! The most specific service wins, regardless of order: an exact host before a pattern, a longer host before a shorter
+//! one, a longer path before a shorter one, then the match with more conditions, then alphabetical order. For a list,
+//! the pattern that matched is used. A request can name its service
+//! ([`RetryOverride::service`](crate::RetryOverride::service)), which overrides any match. Among the routes of a
+//! service, the first match wins.
 //!
-//! # Which budget pays
+//! # Budgets
 //!
-//! That of the service; one of its own where none is given, unless the layer has a budget. Requests of no service have a
-//! budget for each host.
+//! The service's budget pays. A service without one gets its own, unless the layer has a budget. Requests that belong
+//! to no service have one budget per host.
 
 mod build;
 mod failover_cost;
@@ -59,8 +60,8 @@ use std::sync::Arc;
 
 /// Services, their routes and their budgets; clones share them.
 ///
-/// `RetryLayer`, `RetryMiddleware` and `Runner` take them with `for_services`. They do not change while
-/// the program runs; a document does.
+/// Pass them to the `for_services` constructor of `RetryLayer`, `RetryMiddleware` or `Runner`. They are fixed while the
+/// program runs; a document can be edited.
 #[derive(Clone)]
 pub struct Services(Arc<ServicesInner>);
 
@@ -70,19 +71,19 @@ struct ServicesInner {
     fleet: Option<Arc<dyn SharedServices>>,
 }
 
-/// The budgets that services built later take over.
+/// The budgets that later services take over with [`ServicesBuilder::following`].
 #[derive(Clone, Default)]
 struct KeptBudgets {
-    /// The names of those that were given.
+    /// The names of the budgets that were given.
     named: BTreeSet<Arc<str>>,
-    /// Those of services that are given none, and whether such a service is out of the fleet.
+    /// The budgets of services that were given none, and whether the service is out of the fleet.
     own: BTreeMap<Arc<str>, (bool, RetryBudget)>,
-    /// Those of hosts without a service.
+    /// The budgets of hosts without a service.
     hosts: ServiceBudgets,
 }
 
 impl Services {
-    /// Services beside this policy, which holds for requests that belong to none.
+    /// Starts a builder with the policy for requests that belong to no service.
     pub fn builder(policy: RetryPolicy) -> ServicesBuilder {
         ServicesBuilder {
             policy,
@@ -96,8 +97,9 @@ impl Services {
         }
     }
 
-    /// Every place that a request can match, with its policy and rules: for each service, in the order of the names, its routes
-    /// in their order and then the service itself; at last the place of requests of no service.
+    /// Returns every entry that a request can match, with its policy and rules. For each service, in alphabetical
+    /// order, its routes come first, in their order, and then the service itself. The entry for requests of no service
+    /// is last.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -116,19 +118,19 @@ impl Services {
         summary::routes(&self.0)
     }
 
-    /// The names of the services, in their order.
+    /// Returns the names of the services, in alphabetical order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.services.by_name.keys().map(|name| &**name)
     }
 }
 
-/// Puts [`Services`] together. No setter fails; [`build`](Self::build) says what is wrong.
+/// A builder of [`Services`]. No setter fails; [`build`](Self::build) reports errors.
 #[derive(Clone)]
 #[must_use]
 pub struct ServicesBuilder {
     policy: RetryPolicy,
     services: BTreeMap<Arc<str>, Service>,
-    /// A name that two services have.
+    /// The first name that was used for two services.
     twice: Option<Arc<str>>,
     before: KeptBudgets,
     rest_budget: Option<RetryBudget>,
@@ -138,8 +140,8 @@ pub struct ServicesBuilder {
 }
 
 impl ServicesBuilder {
-    /// Adds a service. Their order does not matter: the most specific match wins. Two of one name, or of one match, are an error
-    /// at [`build`](Self::build).
+    /// Adds a service. The order does not matter, since the most specific match wins. Two services with the same name
+    /// or the same match are an error at [`build`](Self::build).
     pub fn service(mut self, service: Service) -> Self {
         let name = service.name().clone();
         if self.services.insert(name.clone(), service).is_some() {
@@ -148,21 +150,22 @@ impl ServicesBuilder {
         self
     }
 
-    /// Gives a name to a budget, for rules that pay from one of their own
-    /// ([`budget_named`](crate::RetryPolicyBuilder::budget_named)). Given again, the name stands for the later budget.
+    /// Names a budget, for rules that pay from a separate one
+    /// ([`budget_named`](crate::RetryPolicyBuilder::budget_named)). A second budget with the same name replaces the
+    /// first.
     pub fn budget(mut self, name: impl Into<Arc<str>>, budget: RetryBudget) -> Self {
         self.budgets.insert(name.into(), budget);
         self
     }
 
-    /// Gives a name to an observer, for [`OnExhausted::dead_letter`](crate::rules::OnExhausted::dead_letter). Given again, the
-    /// name stands for the later observer.
+    /// Names an observer, for [`OnExhausted::dead_letter`](crate::rules::OnExhausted::dead_letter). A second observer
+    /// with the same name replaces the first.
     pub fn dead_letters(mut self, name: impl Into<Arc<str>>, to: impl DeadLetters) -> Self {
         self.dead_letters.insert(name.into(), Arc::new(to));
         self
     }
 
-    /// The budget of requests that belong to no service. Default one for each host.
+    /// Sets the budget of requests that belong to no service. Default: one per host.
     pub fn rest_budget(self, budget: RetryBudget) -> Self {
         Self {
             rest_budget: Some(budget),
@@ -170,8 +173,8 @@ impl ServicesBuilder {
         }
     }
 
-    /// Takes over the tokens of earlier services: those of each service that is given no budget, then and now, and those of the
-    /// hosts without a service. For a program that replaces its services while it runs.
+    /// Takes over the tokens of earlier services, for a program that replaces its services while it runs: those of each
+    /// service that had no explicit budget and still has none, and those of the hosts without a service.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -189,8 +192,8 @@ impl ServicesBuilder {
         }
     }
 
-    /// Shares the budgets of services and hosts that are given none with the other processes of a fleet, and their gates; a
-    /// service can stay out of it ([`Service::alone`]).
+    /// Shares the gates, and the budgets of services and hosts without an explicit one, with the other processes of a
+    /// fleet. A service can stay out of it ([`Service::without_fleet`]).
     pub fn fleet(self, fleet: &(impl SharedServices + Clone)) -> Self {
         Self {
             fleet: Some(Arc::new(fleet.clone())),
@@ -198,13 +201,13 @@ impl ServicesBuilder {
         }
     }
 
-    /// The services, if each can do what it says.
+    /// Builds the services.
     ///
     /// # Errors
     ///
-    /// A [`ConfigError`] that names the first service at fault: a name or a match that is none or is there twice, a failover
-    /// to a service that is not there, has no base URL or leads back, a chain of more than 16 services, or a budget or an
-    /// observer without a name here.
+    /// Returns a [`ConfigError`] that names the first invalid service: an invalid or duplicate name or match; a
+    /// failover to a service that does not exist, has no base URL or leads back; a chain of more than 16 services; or a
+    /// budget or an observer whose name is unknown here.
     pub fn build(self) -> Result<Services, ConfigError> {
         self.build_or_all().map_err(|errors| {
             let first = errors.into_iter().next();
@@ -212,12 +215,12 @@ impl ServicesBuilder {
         })
     }
 
-    /// Builds as [`build`](Self::build) does.
+    /// Builds like [`build`](Self::build), but reports all errors.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong, at least one error: each names the service at fault in its field, such as
-    /// `services.orders.failover`, and what was given there.
+    /// Returns every error, at least one. The field of each names the invalid service, such as
+    /// `services.orders.failover`, and its value is the one given there.
     pub fn build_or_all(self) -> Result<Services, Vec<ConfigError>> {
         build::services(&self).map(|services| Services(Arc::new(services)))
     }
@@ -233,7 +236,7 @@ impl Router for Services {
     }
 }
 
-/// Shows names, since the rest may hold secrets.
+/// Shows only names, since the rest may hold secrets.
 impl fmt::Debug for Services {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Services")

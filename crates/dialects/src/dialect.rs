@@ -1,9 +1,9 @@
-//! What a service means by its answers: tables of rows that anyone can read and extend.
+//! Dialects: service-specific meanings of responses, as tables of rows that anyone can read and extend.
 //!
-//! A status is not enough for most APIs: GitHub refuses with 403, AWS with 400, Shopify's GraphQL with 200. A
-//! [`Dialect`] is a table: *when an answer looks like this, it means that*. It says the class of an answer, how far the
-//! request got, when to come back and whom a limit stops; limits, backoff, budget, deadline and gate act on that as on
-//! any answer.
+//! A status code is not enough for most APIs: GitHub refuses with 403, AWS with 400, Shopify's GraphQL with 200. A
+//! [`Dialect`] is a table of rows: *if a response looks like this, it means that*. A row sets the class of a
+//! response, how far the request got, when to retry and which calls a limit stops. Limits, backoff, budget, deadline
+//! and gate then act on it as on any response.
 //!
 //! ```
 //! use http_retry::RetryPolicy;
@@ -12,7 +12,7 @@
 //!
 //! let github = RetryPolicy::background().to_builder().dialect(Dialect::github()).build()?;
 //!
-//! // Rows of one's own go before those of the table that they are added to.
+//! // Own rows precede those of the joined table.
 //! let own = Dialect::named("shop").and(Dialect::shopify()).row(
 //!     Row::when()
 //!         .status([403])
@@ -23,15 +23,16 @@
 //! # Ok::<(), http_retry::ConfigError>(())
 //! ```
 //!
-//! The first of these that has a verdict on a response decides: the policy's own classifiers, the first row that holds,
-//! the header rules for everybody, the status table. Of a delay: `retry-after-ms` and its kin, `Retry-After`, what the row
-//! names, the resets of spent quotas.
+//! The first of these that has a verdict on a response decides: the policy's own classifiers, the first row that
+//! matches, the header rules that apply to every service, the status table. For the delay, the order is:
+//! `retry-after-ms` and similar headers, `Retry-After`, the delay of the row, the resets of spent quotas.
 //!
-//! A [`Dialect`] is a [`Classify`](http_retry_core::policy::Classify) that uses public items alone: a table of your own may be
-//! another type.
+//! A [`Dialect`] is a [`Classify`](http_retry_core::policy::Classify) implementation that uses public items alone, so a
+//! table of your own may be another type.
 //!
-//! A body is read only if a row could still match: of a failure 64 KiB at most, for 2 s at most; of a success only where
-//! a row names its status and a test of the body, and only JSON or XML of at most 64 KiB or of unknown length.
+//! A body is read only if a row could still match. The limit for a failure is 64 KiB and 2 s. The body of a success is
+//! read only if a row names its status and tests the body, and only if it is JSON or XML of at most 64 KiB or of
+//! unknown length.
 
 mod at;
 mod by_host;
@@ -54,11 +55,11 @@ use http_retry_core::ConfigError;
 use std::fmt;
 use std::sync::Arc;
 
-/// What a service means by its answers: rows, of which the first that holds speaks.
+/// A table of rows that gives a service's responses their meaning; the first row that matches decides.
 ///
-/// A policy takes one with [`RetryPolicyBuilder::dialect`](http_retry_core::RetryPolicyBuilder::dialect), whose `build` refuses a row
-/// that cannot work, more than 64 rows of the dialect's own, and more than 16 places of a JSON body that they look at (64 of
-/// all dialects that are joined). An answer that no row holds for is judged by the header rules and the status table, as
+/// Pass it to [`RetryPolicyBuilder::dialect`](http_retry_core::RetryPolicyBuilder::dialect). The policy's `build`
+/// rejects a row that cannot work, more than 64 rows of the dialect's own, and more than 16 JSON pointers in these (64
+/// in all joined dialects). A response that no row matches is judged by the header rules and the status table, as
 /// without a dialect.
 ///
 /// ```
@@ -84,24 +85,24 @@ pub struct Dialect {
     source: &'static str,
     key_header: Option<HeaderName>,
     quoted_keys: Option<bool>,
-    /// Its rows, in the order in which they are asked: its own, then those of the dialects joined to it.
+    /// The rows in the order in which they are tried: its own, then those of the joined dialects.
     rows: Vec<NamedRow>,
     /// The number of its own rows.
     own: usize,
 }
 
-/// A row and its name: its table and its place there.
+/// A row and its name, which is made of its table and its index there.
 #[derive(Clone)]
 struct NamedRow {
     name: Arc<str>,
-    /// The name is that of a rule.
+    /// `true` if the name is that of a rule.
     is_rule: bool,
     row: Row,
 }
 
 impl Dialect {
-    /// An empty dialect of this name, any text. Reports and events call its first row `shop[0]`, and the metric of attempts
-    /// has the name as a label: use few.
+    /// Creates an empty dialect with this name, which may be any text. Reports and events call its first row `shop[0]`,
+    /// and the metric of attempts has the name as a label, so use few names.
     pub fn named(name: impl Into<Arc<str>>) -> Self {
         Self {
             name: name.into(),
@@ -113,9 +114,9 @@ impl Dialect {
         }
     }
 
-    /// The built-in dialect of this name, for names that come from settings; code calls the constructor, such as
-    /// [`Dialect::github`]. Case does not matter, a hyphen counts as an underscore, and a family answers to its members:
-    /// `bigquery` is `google`.
+    /// Returns the built-in dialect with this name, for names that come from settings; code calls the constructor, such
+    /// as [`Dialect::github`]. Case is ignored, a hyphen counts as an underscore, and the members of a family are known
+    /// by their own names: `bigquery` is `google`.
     ///
     /// ```
     /// use http_retry::dialect::Dialect;
@@ -129,7 +130,7 @@ impl Dialect {
     ///
     /// # Errors
     ///
-    /// A name that no built-in dialect has; the error names the nearest.
+    /// Fails if no built-in dialect has this name; the error suggests the nearest one.
     pub fn get(name: &str) -> Result<Self, ConfigError> {
         let plain = name.replace('-', "_").to_ascii_lowercase();
         let is_in = |members: &str| members.split_ascii_whitespace().any(|one| one == plain);
@@ -144,13 +145,13 @@ impl Dialect {
         })
     }
 
-    /// All built-in dialects, in the order of their names: 39.
+    /// Returns all 39 built-in dialects, in the order of their names.
     pub fn all() -> impl Iterator<Item = Self> {
         tables::ALL.iter().map(|(_, make)| make())
     }
 
-    /// One more row, after its own so far and before those of every dialect that [`Dialect::and`] has joined to it,
-    /// whichever came first. A row that stops belongs before rows that retry.
+    /// Adds a row, after its own rows so far and before those of every dialect that was joined with [`Dialect::and`],
+    /// in whichever order these were called. Put rows that stop before rows that retry.
     pub fn row(mut self, row: Row) -> Self {
         let name = self.row_name_at(self.own);
         let row = NamedRow {
@@ -163,8 +164,8 @@ impl Dialect {
         self
     }
 
-    /// One more row under a name of its own, after all others. Reports and events call it by this name, and its dialect
-    /// `rules`.
+    /// Adds a row with a name of its own, after all others. Reports and events use this name for the row, and `rules`
+    /// for its dialect.
     pub fn rule(mut self, name: impl Into<Arc<str>>, row: Row) -> Self {
         self.rows.push(NamedRow {
             name: name.into(),
@@ -174,9 +175,9 @@ impl Dialect {
         self
     }
 
-    /// The rows of another dialect after all of these: the first that holds speaks. What this one leaves open of the keys of
-    /// idempotency ([`Dialect::key_header`], [`Dialect::quoted_keys`]) is as the other one says. Its rows keep the name of the
-    /// dialect that they come from.
+    /// Joins another dialect, whose rows come after all of these; the first row that matches decides. The settings for
+    /// idempotency keys ([`Dialect::key_header`], [`Dialect::quoted_keys`]) are taken from the other dialect if they
+    /// are not set in this one. Joined rows keep the name of the dialect that they come from.
     ///
     /// ```
     /// use http_retry::dialect::Dialect;
@@ -192,15 +193,16 @@ impl Dialect {
         self
     }
 
-    /// The header in which the service takes a key of idempotency, besides the usual ones: a request that has it counts as
-    /// idempotent, and a layer that makes keys writes it. Default `idempotency-key`.
+    /// Sets the header in which the service accepts an idempotency key, besides the usual ones. A request that has it
+    /// counts as idempotent, and a layer that generates keys writes it. Default `idempotency-key`.
     pub fn key_header(mut self, name: HeaderName) -> Self {
         self.key_header = Some(name);
         self
     }
 
-    /// Whether a layer that makes keys of idempotency sends them in quotes, as a string of the draft: `"7c8a.."`. A key that
-    /// the caller gave stays as it is. Default no, as most services read the header.
+    /// Sets whether a layer that generates idempotency keys sends them in quotes, as the draft's string type requires:
+    /// `"7c8a.."`. A key that the caller set is not changed. Default `false`, which is how most services read the
+    /// header.
     ///
     /// # Source
     ///
@@ -210,54 +212,55 @@ impl Dialect {
         self
     }
 
-    /// Its name: of joined dialects that of the first.
+    /// Returns the name; for joined dialects, that of the first.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Where its facts are from: pages of the service's documentation, or the code of its own clients; empty for a dialect of
-    /// your own. Of joined dialects that of the first.
+    /// Returns the source of its facts: pages of the service's documentation, or the code of its own clients. Empty for
+    /// a dialect of your own; for joined dialects, the source of the first.
     #[must_use]
     pub fn source(&self) -> &'static str {
         self.source
     }
 
-    /// How many rows it has, with those of the dialects that it is made from.
+    /// Returns the number of rows, including those of the joined dialects.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether it has no rows.
+    /// Returns `true` if it has no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether some row looks at the body of a failure. The layer then reads up to 64 KiB of it, for at most 2 s, where a row
-    /// could still hold.
+    /// Returns `true` if some row tests the body of a failure. The layer then reads up to 64 KiB of it, for at most 2
+    /// s, if a row could still match.
     #[must_use]
     pub fn reads_bodies(&self) -> bool {
         self.all_rows().any(Row::reads_the_body)
     }
 
-    /// Whether some row looks at the body of an answer that is a success by its status (100 to 399). The layer then reads such
-    /// an answer before the caller has it, if it is JSON or XML of at most 64 KiB or of unknown length.
+    /// Returns `true` if some row tests the body of a response that is a success by its status (100 to 399). The layer
+    /// then reads such a response before the caller gets it, if it is JSON or XML of at most 64 KiB or of unknown
+    /// length.
     #[must_use]
     pub fn reads_successes(&self) -> bool {
         let mut of_successes = self.all_rows().filter(|row| row.of_successes);
         of_successes.any(Row::reads_the_body)
     }
 
-    /// Whether some row says that the server did not do what was asked, though its status says less.
+    /// Returns `true` if some row declares a request unprocessed although the status alone does not.
     #[must_use]
     pub fn has_refused_rows(&self) -> bool {
         self.all_rows().any(|row| row.meaning.is_refused())
     }
 
-    /// The same dialect without one of its own rows, the first being 0: for a test that each is needed. Without such a row it
-    /// stays as it is.
+    /// Returns the dialect without its own row at this index, which starts at 0: for tests that check that every row is
+    /// needed. The dialect is unchanged if there is no such row.
     pub fn without(mut self, place: usize) -> Self {
         if place < self.own {
             self.rows.remove(place);
@@ -280,7 +283,7 @@ impl Dialect {
         own.into_iter().fold(empty, Self::row)
     }
 
-    /// The name of its own row at this place.
+    /// Returns the name of its own row at this index.
     fn row_name_at(&self, place: usize) -> Arc<str> {
         format!("{}[{place}]", self.name).into()
     }
@@ -290,7 +293,7 @@ impl Dialect {
     }
 }
 
-/// A row may hold what somebody looks for in a body.
+/// Leaves out the rows: they may hold texts that the owner searches bodies for.
 impl fmt::Debug for Dialect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Dialect")
@@ -300,7 +303,7 @@ impl fmt::Debug for Dialect {
     }
 }
 
-/// The built-in dialect whose name is most like this one.
+/// Returns the name of the built-in dialect that is most like this one.
 fn nearest(name: &str) -> &'static str {
     let shared = |known: &str| {
         let start = known.bytes().zip(name.bytes());

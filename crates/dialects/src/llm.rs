@@ -1,4 +1,5 @@
-//! Answers of LLM APIs: what every 429 means, requests that are too long, and streams that fail before they begin.
+//! Responses of LLM APIs: the meanings of a 429, requests that are too long, and streams that fail before their first
+//! output.
 //!
 //! [`LlmPreset::llm`] judges by [`LlmClassifier`]. The rest is off by default:
 //!
@@ -41,14 +42,14 @@ use std::time::Duration;
 /// assert_eq!(worst.gated_attempts, 300);
 /// ```
 pub trait LlmPreset {
-    /// For calls to a large language model.
+    /// Returns the preset for calls to a large language model.
     ///
-    /// 3 attempts, base 1 s, delays up to 60 s, waits for a server up to 2 min, **all methods**: a completion is a POST
+    /// 3 attempts, base 1 s, delays up to 60 s, server delays up to 2 min, **all methods**: a completion is a POST
     /// whose only effect is its cost, and quota windows are mostly a minute long. Do not use it for calls that order,
-    /// pay or send something. It has the gate: after a 429 all callers of the service wait together, each for at most 5
-    /// min in all, and quota headers count from the first answer on. Up to 300 refused attempts count apart
-    /// ([`max_refused`](http_retry_core::RetryPolicyBuilder::max_refused)), one for each second of these 5 min. Its classifier is
-    /// [`LlmClassifier`].
+    /// pay or send something. The gate is on: after a 429 all callers of the service wait together, each for at most 5
+    /// min in total, and quota headers count from the first response on. Up to 300 refused attempts are counted
+    /// separately ([`max_refused`](http_retry_core::RetryPolicyBuilder::max_refused)), one for each second of these 5
+    /// min. Its classifier is [`LlmClassifier`].
     #[must_use]
     fn llm() -> Self;
 }
@@ -67,7 +68,7 @@ impl LlmPreset for RetryPolicy {
             .methods(Methods::All)
             .dialect(LlmClassifier::new())
             .preset("llm");
-        // A test holds that these settings pass their checks.
+        // These settings pass the builder's checks (a test asserts it), so the default is never used.
         preset.unwrap_or_default()
     }
 }

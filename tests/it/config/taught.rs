@@ -164,7 +164,7 @@ fn a_success_pays_into_the_layers_budget() {
     let request = Request::new(String::new());
     let sent = layer.layer(statuses(&[200])).oneshot(request);
     sent.now_or_never().unwrap().unwrap();
-    let tokens = budget.tokens(std::time::Duration::ZERO).unwrap();
+    let tokens = budget.tokens_at(std::time::Duration::ZERO).unwrap();
     assert_eq!(tokens.to_string(), "1");
 }
 

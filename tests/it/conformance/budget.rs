@@ -40,7 +40,7 @@ fn budget(case: &Fields<'_>) -> Result<RetryBudget, String> {
         .build()
         .map_err(|error| error.to_string())?;
     // A case's clock starts with its bucket.
-    let _ = budget.tokens(Duration::ZERO);
+    let _ = budget.tokens_at(Duration::ZERO);
     Ok(budget)
 }
 

@@ -34,7 +34,7 @@ fn a_success_deposits_and_a_failure_does_not() {
         .per_success(0.5);
     let budget = budget.build().unwrap();
     let runner = idempotent(policy()).budget(budget.clone());
-    let tokens = || budget.tokens(Duration::ZERO).unwrap().to_string();
+    let tokens = || budget.tokens_at(Duration::ZERO).unwrap().to_string();
     let answer = now(runner.run(transient, |_| async { Ok(()) }));
     assert_eq!((answer, tokens()), (Ok(()), "5.5".into()));
     let answer = now(runner.run(transient, fail_with_number));

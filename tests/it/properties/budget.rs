@@ -101,7 +101,7 @@ proptest! {
         for op in ops {
             used.turn_handles(op);
             model.settle(used.now);
-            let _ = used.handle().tokens(used.now);
+            let _ = used.handle().tokens_at(used.now);
             match op {
                 Op::Succeed => {
                     used.handle().deposit(used.now);
@@ -120,7 +120,7 @@ proptest! {
             }
             let wanted = model.tokens / terms.price(false);
             prop_assert_eq!(used.handle().available(used.now), wanted);
-            let tokens = used.handle().tokens(used.now).unwrap();
+            let tokens = used.handle().tokens_at(used.now).unwrap();
             prop_assert_eq!(tokens.to_string(), in_tokens(model.tokens));
         }
     }
@@ -163,7 +163,7 @@ proptest! {
         let budget = budget.build().unwrap();
         let successes = workers.iter().flatten().filter(|op| **op == 0).count() as u64;
         let sent = work_together(&budget, &workers);
-        let left = budget.tokens(Duration::ZERO).unwrap();
+        let left = budget.tokens_at(Duration::ZERO).unwrap();
         let wanted = (u64::from(initial) * 2 + successes) * (MILLIONTHS / 2);
         prop_assert!(sent * MILLIONTHS <= wanted);
         prop_assert_eq!(left.to_string(), in_tokens(wanted - sent * MILLIONTHS));
@@ -210,7 +210,7 @@ fn work(budget: &RetryBudget, ops: &[u8]) -> u64 {
         match op {
             0 => budget.deposit(Duration::ZERO),
             1 => drop(withdraw()),
-            2 => drop(budget.tokens(Duration::ZERO)),
+            2 => drop(budget.tokens_at(Duration::ZERO)),
             _ => sent += withdraw().map(PaidRetry::commit).map_or(0, |()| 1),
         }
     }

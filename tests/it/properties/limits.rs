@@ -247,6 +247,6 @@ fn use_once(budget: &RetryBudget, now: Duration, success: bool) {
     if let Ok(plan) = session.plan(&seen.outcome(), Moment::new(now)) {
         drop(budget.withdraw(plan, now));
     }
-    let tokens = budget.tokens(now);
+    let tokens = budget.tokens_at(now);
     assert!(!format!("{tokens:?}").is_empty());
 }

@@ -193,7 +193,7 @@ async fn a_stall_is_a_break_and_a_reader_that_is_away_is_none() {
     let first = body.frame().await.unwrap().unwrap();
     assert_eq!(first.into_data().unwrap(), bytes(0..5));
     assert_eq!(body.size_hint().exact(), Some(5));
-    let tokens = || budget.tokens(Duration::ZERO).unwrap().to_string();
+    let tokens = || budget.tokens_at(Duration::ZERO).unwrap().to_string();
     for (waited, left) in [(9, "5"), (1, "5")] {
         assert!(body.frame().now_or_never().is_none());
         runtime.advance(SECOND * waited);

@@ -13,7 +13,7 @@ use tower::{Layer, ServiceExt};
 const KIB: usize = 1024;
 
 fn left(budget: &RetryBudget) -> String {
-    budget.tokens(Duration::ZERO).unwrap().to_string()
+    budget.tokens_at(Duration::ZERO).unwrap().to_string()
 }
 
 fn rest(from: usize, to: usize, total: usize) -> Turn {

@@ -97,7 +97,7 @@ fn tokens_after(statuses: [u16; 2], request: Request) -> String {
     let client = statuses.into_iter().fold(Script::new(), Script::status);
     let sent = sent_through(layer().budget(budget.clone()), &client, request);
     assert!(sent.is_ok());
-    budget.tokens(Duration::ZERO).unwrap().to_string()
+    budget.tokens_at(Duration::ZERO).unwrap().to_string()
 }
 
 fn layer() -> RetryLayer {

@@ -1,10 +1,10 @@
-//! Token arithmetic: integers only, no clock, no lock.
+//! Token arithmetic, with integers only and without a clock or a lock.
 
 use crate::policy::Cost;
 use std::time::Duration;
 
-/// The checked numbers of a budget, from [`RetryBudgetBuilder::terms`](super::RetryBudgetBuilder::terms). Amounts are in
-/// millionths of a token.
+/// The validated numbers of a budget, from [`RetryBudgetBuilder::terms`](super::RetryBudgetBuilder::terms). Amounts are
+/// in millionths of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BudgetTerms {
@@ -12,11 +12,11 @@ pub struct BudgetTerms {
     pub capacity: u64,
     /// The tokens at the start, at most the capacity.
     pub initial: u64,
-    /// The capacity grows to the successes of this time, averaged over 10 s.
+    /// The time whose successes, averaged over 10 s, the capacity grows to.
     pub growth: Duration,
-    /// What each second adds.
+    /// The amount added per second.
     pub per_second: u64,
-    /// What each success adds.
+    /// The amount added per success.
     pub per_success: u64,
     /// The price of a retry, above 0.
     pub retry_cost: u64,
@@ -26,16 +26,16 @@ pub struct BudgetTerms {
     pub gated_cost: u64,
 }
 
-/// A bucket's state at one time.
+/// The state of a bucket at one time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Bucket {
     tokens: u64,
     capacity: u64,
     /// The part of the refill below a millionth, in millionths x nanoseconds.
     remainder: u64,
-    /// Successes in a thousand seconds, averaged.
+    /// The average number of successes in a thousand seconds.
     rate: u64,
-    /// The time up to which the refill is counted; `None` before the first use, when the clock's zero is not known.
+    /// The time up to which the refill is counted; `None` before the first use, since the clock may start at any value.
     settled: Option<Duration>,
 }
 
@@ -46,7 +46,7 @@ const WINDOW: u128 = 10 * SECOND;
 const RATE_UNIT: u128 = 1_000 * SECOND;
 
 impl BudgetTerms {
-    /// Returns `true` if neither time nor successes bring tokens.
+    /// Returns `true` if neither time nor successes add tokens.
     pub(super) fn never_refill(&self) -> bool {
         self.per_second == 0 && self.per_success == 0
     }
@@ -91,23 +91,24 @@ impl Bucket {
         self.take_in(terms, successes, elapsed);
     }
 
-    /// Takes in successes since the last look, and so many nanoseconds.
+    /// Counts successes since the last call, and the elapsed nanoseconds.
     pub(super) fn take_in(&mut self, terms: &BudgetTerms, successes: u64, elapsed: u128) {
         self.average(successes, elapsed);
+        // The capacity grows first, since it limits the tokens that are added.
         self.capacity = terms.capacity.max(self.grown_capacity(terms.growth));
         let deposited = successes.saturating_mul(terms.per_success);
         let refilled = self.refill(terms.per_second, elapsed);
         self.add(deposited.saturating_add(refilled));
     }
 
-    /// Takes the price if there are enough tokens, else nothing.
+    /// Withdraws the price if there are enough tokens, else nothing.
     pub(super) fn withdraw(&mut self, price: u64) -> bool {
         let left = self.tokens.checked_sub(price);
         self.tokens = left.unwrap_or(self.tokens);
         left.is_some()
     }
 
-    /// Adds what was earned, or a price that comes back, up to the capacity.
+    /// Adds earned or refunded tokens, up to the capacity.
     pub(super) fn add(&mut self, amount: u64) {
         self.tokens = self.tokens.saturating_add(amount).min(self.capacity);
     }

@@ -1,4 +1,4 @@
-//! Builds a budget from numbers, and refuses numbers that cannot work.
+//! A builder of budgets, which validates their numbers.
 
 use super::RetryBudget;
 use super::bucket::BudgetTerms;
@@ -6,8 +6,8 @@ use crate::error::ConfigError;
 use crate::policy::Decimal;
 use std::time::Duration;
 
-/// Builds a [`RetryBudget`]. Every amount is a decimal of up to six places, given as a whole number or as a float, and
-/// kept exactly.
+/// A builder of [`RetryBudget`]. Every amount is a decimal of up to six places, given as an integer or a float, and
+/// stored exactly.
 ///
 /// | setting | default | range |
 /// |---|---|---|
@@ -20,7 +20,7 @@ use std::time::Duration;
 /// | [`timeout_cost`](Self::timeout_cost) | twice `retry_cost` | above 0, up to the capacity |
 /// | [`gated_cost`](Self::gated_cost) | 0 | 0 up to the capacity |
 ///
-/// The setters take any value and in any order; [`build`](Self::build) refuses what cannot work.
+/// The setters take any value, in any order; [`build`](Self::build) rejects invalid ones.
 ///
 /// ```
 /// use http_retry::RetryBudget;
@@ -36,8 +36,7 @@ use std::time::Duration;
 ///
 /// # Source
 ///
-/// The storm lab (`examples/storm`) chose the defaults; the design shows what each of them is good
-/// for.
+/// The defaults were chosen with the storm lab (`examples/storm`); the design document explains each of them.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct RetryBudgetBuilder {
@@ -74,57 +73,60 @@ impl Default for RetryBudgetBuilder {
 }
 
 impl RetryBudgetBuilder {
-    /// The most tokens that the budget holds: above 0, up to 1,000,000,000. Default 20, and more under traffic; a
-    /// capacity that you set stays fixed unless you also set `growth`.
+    /// Sets the most tokens that the budget holds: above 0, up to 1,000,000,000. Default: 20, and more under traffic.
+    /// An explicit capacity stays fixed unless you also set `growth`.
     ///
-    /// A budget allows at most this many retries in an outage. At least `retry_cost`, or no retry could ever be paid for.
+    /// A budget allows at most this many retries in an outage. The capacity must be at least `retry_cost`, or no retry
+    /// could be paid for.
     pub fn capacity(mut self, capacity: impl Into<Decimal>) -> Self {
         self.capacity = Some(capacity.into());
         self
     }
 
-    /// Lets the capacity grow to the budget's own successes in this time, averaged over 10 s. Default 250 ms, or no
+    /// Lets the capacity grow to the budget's own successes in this time, averaged over 10 s. Default: 250 ms, or no
     /// growth if `capacity` is set.
     ///
-    /// So a busy client survives an outage of that length, and a hundred small ones do not overload a stalled server. The
-    /// capacity never falls below `capacity`; zero is no growth.
+    /// A busy client thus survives an outage of that length, while a hundred small ones do not overload a stalled
+    /// server. The capacity never falls below `capacity`; zero means no growth.
     pub fn growth(mut self, growth: Duration) -> Self {
         self.growth = Some(growth);
         self
     }
 
-    /// The tokens at the start: 0 up to the capacity. Default the capacity, so that a client that has just started can
+    /// Sets the initial tokens: 0 up to the capacity. Default: the capacity, so that a client that has just started can
     /// retry. A short program that is started often may set less, since each of its processes starts with this many.
     pub fn initial(mut self, initial: impl Into<Decimal>) -> Self {
         self.initial = Some(initial.into());
         self
     }
 
-    /// The tokens that each second adds: 0 to 1,000,000. Default 0.
+    /// Sets the tokens that each second adds: 0 to 1,000,000. Default: 0.
     ///
-    /// With many clients, a refill by time keeps sending retries to a server that is down: a hundred of them at 10 a
-    /// second send it a thousand retries a second. Time counts from the first use of the budget on.
+    /// With many clients, a refill by time keeps sending retries to a server that is down: a hundred clients at 10 a
+    /// second send it a thousand retries a second. Time counts from the first use of the budget.
     pub fn per_second(mut self, per_second: impl Into<Decimal>) -> Self {
         self.per_second = per_second.into();
         self
     }
 
-    /// The tokens that each success adds: 0 to 1, or to `retry_cost` if that is more, at most 1000. Default 0.1: one retry
-    /// for ten successes, so that in the long run the retries that cost a token are at most a tenth of the successes. It is
-    /// no percentage.
+    /// Sets the tokens that each success adds: 0 to 1, or to `retry_cost` if that is more, at most 1000. Default: 0.1,
+    /// one retry for ten successes, so that in the long run the retries that cost a token are at most a tenth of the
+    /// successes. It is not a percentage.
     pub fn per_success(mut self, per_success: impl Into<Decimal>) -> Self {
         self.per_success = per_success.into();
         self
     }
 
-    /// The price of a retry: above 0, at most the capacity. Default 1. A free retry would be no budget, so 0 is refused.
+    /// Sets the price of a retry: above 0, at most the capacity. Default: 1. With free retries there would be no
+    /// budget, so 0 is rejected.
     pub fn retry_cost(mut self, retry_cost: impl Into<Decimal>) -> Self {
         self.retry_cost = retry_cost.into();
         self
     }
 
-    /// The price of a retry after a timeout: above 0, at most the capacity. Default twice `retry_cost`, or the capacity
-    /// if that is less: a server that no longer answers in time needs rest more than one that answers with errors.
+    /// Sets the price of a retry after a timeout: above 0, at most the capacity. Default: twice `retry_cost`, or the
+    /// capacity if that is less. A server that does not respond in time needs rest more than one that responds with
+    /// errors.
     ///
     /// # Source
     ///
@@ -134,8 +136,8 @@ impl RetryBudgetBuilder {
         self
     }
 
-    /// The price of a retry after a 429 if its call waits at the gate: 0 to the capacity. Default 0, since the gate
-    /// sends no more than the server has room for; every other throttle costs `retry_cost`.
+    /// Sets the price of a retry after a 429 if its call waits at the gate: 0 to the capacity. Default: 0, since the
+    /// gate sends no more than the server accepts. Every other throttled retry costs `retry_cost`.
     pub fn gated_cost(mut self, gated_cost: impl Into<Decimal>) -> Self {
         self.gated_cost = gated_cost.into();
         self
@@ -145,17 +147,17 @@ impl RetryBudgetBuilder {
     ///
     /// # Errors
     ///
-    /// A [`ConfigError`] that names the first field that cannot work, such as `budget.capacity`: it is out of its range, has
-    /// more than six decimal places, or is no finite number.
+    /// Returns a [`ConfigError`] that names the first invalid field, such as `budget.capacity`: it is out of range, has
+    /// more than six decimal places, or is not a finite number.
     pub fn build(self) -> Result<RetryBudget, ConfigError> {
         Ok(RetryBudget::local(self.terms()?))
     }
 
-    /// Returns the checked numbers, for a budget on a [`SharedAccount`](super::SharedAccount).
+    /// Returns the validated numbers, for a budget on a [`SharedAccount`](super::SharedAccount).
     ///
     /// # Errors
     ///
-    /// The same as of [`build`](Self::build).
+    /// Returns the same errors as [`build`](Self::build).
     pub fn terms(&self) -> Result<BudgetTerms, ConfigError> {
         let least = Decimal::from_micros(1);
         let bounded = |value: Decimal, field, most: u32| {
@@ -165,6 +167,7 @@ impl RetryBudgetBuilder {
             .capacity
             .unwrap_or(Decimal::from(DEFAULT_CAPACITY))
             .within("budget.capacity", least, Decimal::from(MAX_CAPACITY))?;
+        // With the default price the capacity is at fault, so the error must name it and not `retry_cost`.
         if self.retry_cost == Decimal::ONE && capacity.micros() < Decimal::ONE.micros() {
             let allowed = "must be at least retry_cost, which is 1";
             return Err(ConfigError::new("budget.capacity", capacity, allowed));
@@ -198,7 +201,7 @@ impl RetryBudgetBuilder {
         })
     }
 
-    /// More than a retry for each success is no bound, and most likely a percentage.
+    /// Checks `per_success`. More than a retry per success would be no limit, and is most likely meant as a percentage.
     fn checked_per_success(&self) -> Result<Decimal, ConfigError> {
         let field = "budget.per_success";
         let given = self

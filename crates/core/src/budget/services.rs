@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-/// One budget per service name or host, made on first use and shared by every clone of the handle.
+/// One budget per service name or host, created on first use and shared by all clones of the handle.
 ///
 /// A request counts for the service that its [`RetryOverride`](crate::RetryOverride::service) names, else for its host
-/// and port, such as `api.example` or `api.example:8443`. The handle keeps at most 1,000 of them; the least recently used
-/// one is dropped, and starts anew with its `initial` tokens on its next use.
+/// and port, such as `api.example` or `api.example:8443`. The handle keeps at most 1,000 budgets. The least recently
+/// used one is dropped, and starts again with its `initial` tokens on its next use.
 ///
 /// ```
 /// use http_retry::{RetryBudget, ServiceBudgets};
@@ -27,7 +27,7 @@ use std::time::Duration;
 /// # Ok::<(), http_retry::ConfigError>(())
 /// ```
 ///
-/// Give it to a layer, a client or a runner in place of one budget for all:
+/// Pass it to a layer, a client or a runner instead of a single budget:
 ///
 /// ```
 /// # {
@@ -38,8 +38,8 @@ use std::time::Duration;
 /// # }
 /// ```
 ///
-/// The default makes default budgets. Calls that use existing budgets do not wait for each other. Only the first use of a
-/// service locks the table for a moment.
+/// The default handle creates default budgets. Calls that use existing budgets do not wait for each other; only the
+/// first use of a service locks the table for a moment.
 #[derive(Debug, Clone)]
 pub struct ServiceBudgets {
     each: BudgetSource,
@@ -48,10 +48,10 @@ pub struct ServiceBudgets {
     used: Arc<RwLock<UsedBudgets>>,
 }
 
-/// The way to make the budget of a service that has none yet.
+/// The source of the budget of a service that has none yet.
 #[derive(Clone)]
 enum BudgetSource {
-    /// A budget of this process. The builder was checked when it was given.
+    /// A budget of this process. The builder was validated when it was passed in.
     Built(RetryBudgetBuilder),
     Made(Arc<dyn Fn(&str) -> RetryBudget + Send + Sync>),
 }
@@ -60,9 +60,9 @@ enum BudgetSource {
 #[derive(Debug, Default)]
 struct UsedBudgets {
     budgets: HashMap<Arc<str>, LastUsed>,
-    /// Each name once, by a use that may have been followed by later ones: the first is put right when it is looked at.
+    /// Each name once, with a use that may no longer be its last; it is corrected when it reaches the top.
     order: BinaryHeap<Reverse<(u64, Arc<str>)>>,
-    /// The number of the last use of another budget than the one before.
+    /// The number of the last use that was not of the same budget as the one before.
     uses: AtomicU64,
 }
 
@@ -75,11 +75,11 @@ struct LastUsed {
 const MAX_SERVICES: usize = 1_000;
 
 impl ServiceBudgets {
-    /// Budgets that `each` builds, one for each service or host.
+    /// Creates a handle whose budgets `each` builds, one per service or host.
     ///
     /// # Errors
     ///
-    /// A [`ConfigError`] that names the first field of `each` that cannot work. So none of the budgets can fail later.
+    /// Returns a [`ConfigError`] that names the first invalid field of `each`. Building a budget later cannot fail.
     pub fn new(each: RetryBudgetBuilder) -> Result<Self, ConfigError> {
         each.terms()?;
         Ok(Self {
@@ -88,10 +88,11 @@ impl ServiceBudgets {
         })
     }
 
-    /// Budgets that `make` makes from the name of a service or host, such as budgets whose tokens several processes share.
+    /// Creates a handle whose budgets `make` creates from the name of a service or host, such as budgets whose tokens
+    /// several processes share.
     ///
-    /// A name is made again after it was dropped. `make` runs with the table locked, so it must return soon and must not use
-    /// the same handle.
+    /// `make` is called again for a name that was dropped. It runs with the table locked, so it must return soon and
+    /// must not use the same handle.
     ///
     /// ```
     /// use http_retry::{RetryBudget, ServiceBudgets};
@@ -104,7 +105,7 @@ impl ServiceBudgets {
     ///         RetryBudget::default()
     ///     }
     /// });
-    /// assert_eq!(budgets.get("orders.internal").tokens(Duration::ZERO), None);
+    /// assert_eq!(budgets.get("orders.internal").tokens_at(Duration::ZERO), None);
     /// ```
     #[must_use]
     pub fn made_by(make: impl Fn(&str) -> RetryBudget + Send + Sync + 'static) -> Self {
@@ -114,7 +115,7 @@ impl ServiceBudgets {
         }
     }
 
-    /// Returns `true` if neither time nor successes bring back the tokens of the budgets that are built here.
+    /// Returns `true` if neither time nor successes refill the budgets that are built here.
     #[must_use]
     pub fn never_refill(&self) -> bool {
         match &self.each {
@@ -123,26 +124,27 @@ impl ServiceBudgets {
         }
     }
 
-    /// The most services that the handle keeps, besides those that [`ServiceBudgets::service`] names; 0 counts as 1.
-    /// Default 1,000, so that a client of any number of hosts takes a bounded memory. Call it before you clone the handle.
+    /// Sets the most services that the handle keeps, besides those set with [`ServiceBudgets::service`]; 0 counts as 1.
+    /// Default: 1,000, so that memory is bounded for any number of hosts. Call it before you clone the handle.
     #[must_use]
     pub fn max_services(mut self, max_services: usize) -> Self {
         self.max_services = max_services.max(1);
         self
     }
 
-    /// Sets the budget of one service or host, which is always kept: its tokens outlast any number of other services. The
-    /// last one of a name counts. Call it before you clone the handle.
+    /// Sets the budget of one service or host. It is never dropped, no matter how many other services there are. The
+    /// last budget set for a name counts. Call it before you clone the handle.
     #[must_use]
     pub fn service(mut self, name: impl Into<Arc<str>>, budget: RetryBudget) -> Self {
         self.named.insert(name.into(), budget);
         self
     }
 
-    /// The budget of a service or host, made now if this is its first use: to look at, or to give to a client of its own.
+    /// Returns the budget of a service or host, created now on first use, to inspect it or to share it with another
+    /// client.
     ///
-    /// Where the handle keeps as many as it may, that drops the least recently used one. A handle of a dropped budget goes
-    /// on with its tokens, apart from those of the next use of the name.
+    /// If the handle is full, a new budget replaces the least recently used one. Clones of a dropped budget keep its
+    /// tokens, separate from those of the name's next budget.
     #[must_use]
     #[inline]
     pub fn get(&self, service: &str) -> RetryBudget {
@@ -154,13 +156,13 @@ impl ServiceBudgets {
         self.with(service, |budget| budget.deposit(now));
     }
 
-    /// Returns `true` if other processes may have any of the budgets.
+    /// Returns `true` if other processes may share any of the budgets.
     pub(crate) fn is_shared(&self) -> bool {
         matches!(self.each, BudgetSource::Made(_))
             || self.named.values().any(RetryBudget::is_shared)
     }
 
-    /// Acts on the budget of a service or host, which is made now if this is its first use.
+    /// Runs `act` on the budget of a service or host, which is created on first use.
     ///
     /// Calls that use existing budgets do not wait for each other.
     fn with<T>(&self, service: &str, act: impl FnOnce(&RetryBudget) -> T) -> T {
@@ -178,7 +180,7 @@ impl ServiceBudgets {
     #[cold]
     fn first_use(&self, service: &str) -> RetryBudget {
         let mut used = self.used.write().unwrap_or_else(PoisonError::into_inner);
-        // Somebody else may have come first.
+        // Another thread may have come first.
         if let Some(budget) = used.reused(service) {
             return budget.clone();
         }
@@ -209,7 +211,7 @@ impl UsedBudgets {
     #[inline]
     fn reused(&self, service: &str) -> Option<&RetryBudget> {
         let LastUsed { budget, last_use } = self.budgets.get(service)?;
-        // Who calls one service alone writes nothing.
+        // A caller of one service only writes nothing here.
         if last_use.load(Ordering::Relaxed) != self.uses.load(Ordering::Relaxed) {
             last_use.store(self.next_use(), Ordering::Relaxed);
         }
@@ -227,7 +229,8 @@ impl UsedBudgets {
         self.uses.fetch_add(1, Ordering::Relaxed).saturating_add(1)
     }
 
-    /// Forgets the least recently used budget. A name that is put right on the way was used since it was last looked at.
+    /// Drops the least recently used budget. A name whose entry is outdated was used since, and goes back with its last
+    /// use.
     fn forget_one(&mut self) {
         while let Some(Reverse((known, name))) = self.order.pop() {
             let used = self.budgets.get(&name);
@@ -251,18 +254,18 @@ impl fmt::Debug for BudgetSource {
     }
 }
 
-/// One budget for all requests, or one for each service.
+/// One budget for all requests, or one per service.
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_enums, reason = "there is no third way to pay")]
 pub enum Budgets {
     /// One for all requests.
     One(RetryBudget),
-    /// One for each service.
+    /// One per service.
     PerService(ServiceBudgets),
 }
 
 impl Budgets {
-    /// Returns `true` if other processes may have the same, or one of them.
+    /// Returns `true` if other processes may share the budget, or any of them.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         match self {
@@ -271,7 +274,7 @@ impl Budgets {
         }
     }
 
-    /// Returns the budget of a service, made now if this is its first use.
+    /// Returns the budget of a service, created now on first use.
     pub fn of(&self, service: impl FnOnce() -> Arc<str>) -> RetryBudget {
         match self {
             Self::One(budget) => budget.clone(),

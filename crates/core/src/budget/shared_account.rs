@@ -1,15 +1,16 @@
-//! The door for budgets whose tokens are kept elsewhere.
+//! The interface for budgets whose tokens are kept elsewhere.
 
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-/// The tokens of a budget that are not this process's alone: in a store, in shared memory, or in another budget.
+/// The tokens of a budget that does not belong to this process alone: in a store, in shared memory, or in another
+/// budget.
 ///
-/// Give it to [`RetryBudget::with_account`](crate::RetryBudget::with_account). Amounts are in millionths of a token, and times are those of
-/// [`Runtime::now`](crate::runtime::Runtime::now). All methods may be called from many threads at once and must return
-/// soon: what takes a round trip belongs into the future of [`ask`](Self::ask).
+/// Pass it to [`RetryBudget::with_account`](crate::RetryBudget::with_account). Amounts are in millionths of a token,
+/// and times are those of [`Runtime::now`](crate::runtime::Runtime::now). All methods may be called from many threads
+/// at once and must return soon: a round trip belongs into the future of [`ask`](Self::ask).
 ///
 /// ```
 /// use http_retry::RetryBudget;
@@ -43,29 +44,29 @@ use std::time::Duration;
 /// # Ok::<(), http_retry::ConfigError>(())
 /// ```
 pub trait SharedAccount: Send + Sync + 'static {
-    /// Counts one success. Every request that succeeds calls it, so it should take no lock.
+    /// Counts one success. Every request that succeeds calls it, so it should not take a lock.
     fn deposit(&self, now: Duration);
 
-    /// Takes the price and returns `true` if there are enough tokens, else takes nothing. Asks nobody: it decides by what
-    /// this process knows and may spend.
+    /// Withdraws the price and returns `true` if there are enough tokens, else withdraws nothing. It must decide
+    /// locally, by the tokens that this process knows of and may spend.
     fn withdraw(&self, price: u64, now: Duration) -> bool;
 
-    /// Puts back a price that was paid for a retry which was not sent.
+    /// Returns a price that was paid for a retry that was not sent.
     fn refund(&self, price: u64);
 
-    /// Returns the tokens, as far as this process knows.
+    /// Returns the tokens that this process knows of.
     fn tokens(&self) -> u64;
 
     /// Returns the most that [`tokens`](Self::tokens) can be.
     fn capacity(&self) -> u64;
 
-    /// Counts the time until `now`. Called before the tokens or the capacity are read for somebody who names a time.
-    /// Default: nothing.
+    /// Counts the time until `now`. Called before the tokens or the capacity are read for a given time. Default: does
+    /// nothing.
     fn settle(&self, now: Duration) {
         let _ = now;
     }
 
-    /// Asks for the price of a retry that can wait for an answer. Default: [`withdraw`](Self::withdraw).
+    /// Pays for a retry that can wait for a reply. Default: [`withdraw`](Self::withdraw).
     fn ask(&self, price: u64, now: Duration) -> AccountReply {
         if self.withdraw(price, now) {
             AccountReply::Paid
@@ -74,29 +75,29 @@ pub trait SharedAccount: Send + Sync + 'static {
         }
     }
 
-    /// Returns the longest time that a retry waits for its [`Payment`]. Then the payment is dropped, and
+    /// Returns the longest time that a retry waits for its [`Payment`]. After that the payment is dropped, and
     /// [`withdraw`](Self::withdraw) decides. Default: zero.
     fn wait(&self) -> Duration {
         Duration::ZERO
     }
 }
 
-/// The answer of [`SharedAccount::ask`].
+/// The reply of [`SharedAccount::ask`].
 #[non_exhaustive]
 pub enum AccountReply {
     /// The price is paid.
     Paid,
     /// There are too few tokens.
     Refused,
-    /// Somebody else decides.
+    /// The decision is made elsewhere.
     Pending(Payment),
 }
 
-/// The price of a retry that somebody else decides about: `true` if it is paid.
+/// The pending payment for a retry: `true` if the price is paid.
 ///
 /// # Cancel safety
 ///
-/// Dropped, it asks no longer, and an answer that comes all the same must lose no tokens: nobody returns them by
+/// Dropping it cancels the request. A reply that arrives anyway must not lose tokens, since nobody returns them with
 /// [`SharedAccount::refund`].
 pub type Payment = Pin<Box<dyn Future<Output = bool> + Send>>;
 

@@ -1,4 +1,4 @@
-//! The locks and atomics of a budget: the standard ones, or those of a model checker.
+//! The locks and atomics of a budget: those of std, or those of a model checker.
 
 #[cfg(not(http_retry_loom))]
 pub(super) use std::sync::{

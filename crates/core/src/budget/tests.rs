@@ -73,7 +73,7 @@ mod alone {
     fn an_unlimited_budget_always_grants() {
         let budget = RetryBudget::unlimited();
         assert!((0..1_000).all(|_| withdraw(&budget).is_ok()));
-        assert_eq!(budget.tokens(Duration::ZERO), None);
+        assert_eq!(budget.tokens_at(Duration::ZERO), None);
     }
 
     proptest! {
@@ -116,12 +116,12 @@ mod alone {
                     _ => {
                         if unsent.pop().is_some() {
                             // The refund comes before deposits that the bucket has not counted yet.
-                            let _ = budget.tokens(Duration::ZERO);
+                            let _ = budget.tokens_at(Duration::ZERO);
                             halves = (halves + 2).min(20);
                         }
                     }
                 }
-                let _ = budget.tokens(Duration::ZERO);
+                let _ = budget.tokens_at(Duration::ZERO);
             }
             prop_assert_eq!(budget.available(Duration::ZERO), u64::from(halves / 2));
         }

@@ -1,4 +1,4 @@
-//! The JSON of a body: its tokens, and what stands at a place.
+//! The JSON of a body: its tokens, and the values at pointers into it.
 
 mod find;
 mod keys;
@@ -11,12 +11,12 @@ use super::{ErrorBody, Pointer};
 use find::{Hits, MAX_POINTERS, find};
 use visitor::ValueVisitor;
 
-/// The places where somebody has said that they will look, and what stands there.
+/// The pointers that classifiers named in advance, and the values at them.
 #[derive(Clone, Default)]
 pub(super) struct Findings(Vec<Pointer>, Hits);
 
 impl Findings {
-    /// Looks at these places in one walk. What is beyond one walk is found when somebody asks.
+    /// Looks up these pointers in one walk. Those beyond [`MAX_POINTERS`] are looked up on demand.
     pub(super) fn find(&mut self, json: &str, pointers: &[Pointer]) {
         let pointers = pointers.get(..MAX_POINTERS).unwrap_or(pointers);
         if !pointers.is_empty() {
@@ -24,7 +24,7 @@ impl Findings {
         }
     }
 
-    /// Returns what stands at a place, with `None` for a list, an object and a text that is too long.
+    /// Returns the values at a pointer, with `None` for a list, an object and a text that is too long.
     pub(super) fn at(&self, json: &str, pointer: &Pointer) -> Vec<Option<String>> {
         match self.place(pointer) {
             Some(place) => {
@@ -38,7 +38,7 @@ impl Findings {
         }
     }
 
-    /// Returns `true` if what stands at a place depends on how JSON in a string is read.
+    /// Returns `true` if the values at a pointer depend on how JSON in a string is read.
     pub(super) fn is_doubtful(&self, json: &str, pointer: &Pointer) -> bool {
         match self.place(pointer) {
             Some(place) => self.1.is_doubtful(place),
@@ -51,7 +51,7 @@ impl Findings {
     }
 }
 
-/// Reads the tokens of a text, and whether it ended too early.
+/// Reads the tokens of a text. The second value is `true` if the text ended too early.
 pub(super) fn parsed(text: &str) -> (ErrorBody, bool) {
     let mut body = ErrorBody::default();
     let result = ValueVisitor::whole(&mut body).read(text);

@@ -1,13 +1,13 @@
-//! Texts that are JSON, hold it, or were cut off in it.
+//! Texts that are JSON, contain JSON, or are JSON that was cut off.
 
 use super::work;
 
-/// The JSON that a text may be, or hold.
+/// Returns the JSON that a text is or contains.
 pub(super) fn json_in(text: &str) -> &str {
     without_cut_number(event_data(text).unwrap_or(text))
 }
 
-/// A list or an object without the number that it ends with where it was cut off: more digits may have followed.
+/// Returns a list or an object without a number at its cut end, since more digits may have followed.
 pub(super) fn without_cut_number(text: &str) -> &str {
     let before = text.trim_end_matches(|c: char| c.is_ascii_digit() || "+-.eE".contains(c));
     let is_value = before.trim_end().ends_with([':', ',', '[']);
@@ -23,7 +23,7 @@ pub(super) fn is_one_document(text: &str) -> bool {
     is_one && super::json::is_unambiguous(json_in(text))
 }
 
-/// The first data of a server-sent event, which some servers answer with also where they fail.
+/// Returns the first data of a server-sent event. Some servers send one even for an error.
 fn event_data(text: &str) -> Option<&str> {
     if !text.starts_with("data:") && !text.starts_with("event:") {
         return None;
@@ -32,7 +32,7 @@ fn event_data(text: &str) -> Option<&str> {
     Some(data.trim())
 }
 
-/// JSON that was cut off inside a string, with that string closed, so that its beginning is not lost.
+/// Closes the string in which JSON was cut off, so that its beginning is not lost.
 pub(super) fn closed(text: &str) -> String {
     work::add(text.len());
     let mut bytes = text.bytes().enumerate();

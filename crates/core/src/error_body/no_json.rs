@@ -1,4 +1,4 @@
-//! In the place of `json` without the feature: no body holds anything, and nobody can tell what is JSON.
+//! The stand-in for `json` without its feature: no value is found, and no text is known not to be JSON.
 
 use super::{ErrorBody, Pointer};
 
@@ -6,7 +6,7 @@ use super::{ErrorBody, Pointer};
 pub(super) struct Findings;
 
 impl Findings {
-    pub(super) fn look(&mut self, _: &str, _: &[Pointer]) {}
+    pub(super) fn find(&mut self, _: &str, _: &[Pointer]) {}
 
     pub(super) fn at(&self, _: &str, _: &Pointer) -> Vec<Option<String>> {
         Vec::new()

@@ -1,12 +1,12 @@
-//! Places in a JSON text.
+//! Pointers into a JSON text.
 
 use crate::error::ConfigError;
 use std::fmt;
 
-/// As many tokens of a pointer as there may be: what lies deeper is not looked for.
+/// The most tokens of a pointer. Deeper values are not looked up.
 const MAX_POINTER_TOKENS: usize = 32;
 
-/// A place of a JSON body: a pointer of RFC 6901 in which `*` stands for any member or item, such as
+/// A pointer into a JSON body, as in RFC 6901, in which `*` matches any member or item, such as
 /// `/errors/*/retry_after`. The empty pointer is the whole body.
 ///
 /// ```
@@ -21,11 +21,11 @@ const MAX_POINTER_TOKENS: usize = 32;
 pub struct Pointer(Box<[Box<str>]>);
 
 impl Pointer {
-    /// Reads a pointer.
+    /// Parses a pointer.
     ///
     /// # Errors
     ///
-    /// A text that is not empty and does not start with a slash, or one of more than 32 parts.
+    /// Returns an error if the text is not empty and does not start with a slash, or if it has more than 32 parts.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         let wrong = |allowed| Err(ConfigError::new("json", text, allowed));
         if text.is_empty() {
@@ -50,7 +50,7 @@ impl Pointer {
         self.0.len()
     }
 
-    /// Whether its token at this depth is this member or item.
+    /// Returns `true` if the token at this depth matches this member or item.
     #[cfg_attr(
         not(feature = "json"),
         expect(dead_code, reason = "only this feature reads JSON")
@@ -62,6 +62,7 @@ impl Pointer {
 }
 
 fn unescaped(token: &str) -> Box<str> {
+    // RFC 6901, section 4: `~1` first, or `~01` would become a slash.
     token.replace("~1", "/").replace("~0", "~").into()
 }
 

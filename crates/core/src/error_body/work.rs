@@ -1,5 +1,5 @@
-//! The bytes of a body that are gone over and the places that are compared, counted in tests alone: both must grow with the
-//! body and not with its square.
+//! Counts the bytes of a body that are read and the pointers that are compared, in tests only: both must grow linearly
+//! with the body, and not quadratically.
 
 #[cfg(not(any(test, feature = "testing")))]
 #[inline]
@@ -22,8 +22,8 @@ mod counted {
         WORK.set(WORK.get().saturating_add(more));
     }
 
-    /// Returns the bytes of error bodies that this thread goes over meanwhile, and the places that it compares: for a test
-    /// that the work of a table or a classifier grows with a body, and not with its square.
+    /// Returns the bytes of error bodies that this thread reads during the call, plus the pointers that it compares.
+    /// Use it to test that the work of a table or a classifier grows linearly with a body.
     ///
     /// ```
     /// use http_retry::policy::ErrorBody;

@@ -1,13 +1,13 @@
-//! The first element of a name in a short XML error.
+//! The first element with a given name in a short XML error.
 
 use super::work;
 
-/// How much of a text is looked at.
+/// The most bytes of a text that are read.
 const MAX_XML_BYTES: usize = 4 * 1024;
-/// The roots that services give their errors.
+/// The root elements that services use for errors.
 const ROOTS: [&str; 3] = ["Error", "ErrorResponse", "Response"];
 
-/// What the first element of this name holds, without the blanks around it, in a text whose root says that it is an error.
+/// Returns the trimmed content of the first element with this name, if the root of the text marks an error.
 pub(super) fn first<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
     let text = start(text);
     work::add(text.len());
@@ -18,7 +18,7 @@ pub(super) fn first<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
     Some(held.trim()).filter(|held| !held.contains('<'))
 }
 
-/// Whether a text ends with its root.
+/// Returns `true` if a text ends with the end tag of its root.
 pub(super) fn is_closed(text: &str) -> bool {
     let root = after_prolog(text).and_then(|root| root.strip_prefix('<'));
     let name = root.map(|root| root.split(|c: char| !c.is_alphanumeric()).next());
@@ -30,20 +30,22 @@ pub(super) fn is_closed(text: &str) -> bool {
     })
 }
 
-/// Returns `true` if a text is no XML error, or a whole one, without comments, sections and declarations inside, in which
-/// all elements of this name hold the same text.
+/// Returns `true` if a text is not an XML error, or is a complete one without comments, sections and declarations
+/// inside, in which all elements with this name hold the same text.
 pub(super) fn is_certain(text: &str, tag: &str) -> bool {
     work::add(text.len());
     error_root(text).is_none() || read_whole(text, tag).is_some()
 }
 
-/// What follows the `<` of the root, if its name is one that errors have.
+/// Returns the text after the `<` of the root, if its name is one of [`ROOTS`].
 fn error_root(text: &str) -> Option<&str> {
     let root = after_prolog(text)?.strip_prefix('<')?;
     let end = root.find(|c: char| !c.is_alphanumeric())?;
     ROOTS.contains(&root.get(..end)?).then_some(root)
 }
 
+// Reads one tag per turn and keeps the open elements on a stack. `None` if a tag does not match, or if two elements
+// named `tag` differ.
 fn read_whole(text: &str, tag: &str) -> Option<()> {
     let mut rest = after_prolog(text)?.trim_end().strip_prefix('<')?;
     let (mut open, mut held) = (Vec::new(), None);
@@ -51,6 +53,7 @@ fn read_whole(text: &str, tag: &str) -> Option<()> {
         let (markup, after) = rest.split_once('>')?;
         let closed = if let Some(name) = markup.strip_prefix('/') {
             let (own, content): (&str, &str) = open.pop()?;
+            // Both texts end together, so the difference of their lengths is the content with the `<` of its end tag.
             let length = content.len().saturating_sub(rest.len());
             let content = content.get(..length)?.strip_suffix('<');
             (own == name.trim_end()).then_some((own, content?))?.into()
@@ -73,7 +76,7 @@ fn read_whole(text: &str, tag: &str) -> Option<()> {
     }
 }
 
-/// The name in the tag that opens an element; `None` in a comment, a section or a declaration.
+/// Returns the name in a start tag. Returns `None` for a comment, a section or a declaration.
 fn name_of(markup: &str) -> Option<&str> {
     let name = markup.split(char::is_whitespace).next();
     name.filter(|name| name.starts_with(|c: char| c.is_alphabetic() || c == '_'))
@@ -87,7 +90,7 @@ fn start(text: &str) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// What follows the declaration and the comments before the root.
+/// Returns the text after the declaration and the comments before the root.
 fn after_prolog(text: &str) -> Option<&str> {
     let mut rest = text.trim_start();
     loop {

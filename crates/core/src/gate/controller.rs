@@ -1,28 +1,28 @@
-//! The controller of one key: what each outcome means for all of its calls, and when the next of them may go.
+//! The controller of one key: the effect of each outcome on all of its calls, and the time of the next call.
 //!
-//! It decides by five rules; the guide's page on the gate gives the reasons.
+//! It has five rules; the guide's page on the gate gives the reasons.
 //!
-//! 1. **Vote.** A run of several refusals closes the gate. It ends once half as many calls have succeeded that were
-//!    sent after its first refused call, of a long run a quarter. Of an open gate only first attempts vote, so that a
-//!    call that is refused again and again has one voice.
+//! 1. **Vote.** A run of several refusals closes the gate. The run ends once half as many of the calls sent after its
+//!    first refused call have succeeded, or a quarter for a long run. While the gate is open and not in a release, only
+//!    first attempts vote, so that a call that is refused repeatedly has one vote.
 //! 2. **Cooldown.** A closed gate waits for as long as the refusal asked, and twice as long each time that nothing
 //!    succeeded in between. A run that ends meanwhile contradicts the cooldown: the gate opens, and takes twice as many
-//!    refusals to close from then on. While it may still be wrong, newcomers go as probes.
-//! 3. **Paced release.** After a cooldown calls go one after another, as fast as calls succeeded before, and twice as fast
-//!    after each clean round. A refusal now and then leaves a round clean.
-//! 4. **Search.** After a refused round the pace goes back to the last clean one, and from there half the way to the
-//!    refused one.
-//! 5. **Quota.** If responses tell what remains of a quota, no more calls are in flight than that.
+//!    refusals to close from then on. While the cooldown may still be wrong, newcomers go as probes.
+//! 3. **Paced release.** After a cooldown calls go one after another, as fast as calls succeeded before, and twice as
+//!    fast after each clean round. An occasional refusal leaves a round clean.
+//! 4. **Search.** After a refused round the pace returns to the last clean one, and then moves half way to the refused
+//!    one.
+//! 5. **Quota.** If responses state the remainder of a quota, no more calls are in flight than that.
 //!
-//! Integers only, without a clock, a lock or randomness of its own. Times are microseconds since an epoch of the caller's;
-//! every number stays below 2^53, and sums saturate there.
+//! It uses integers only, and no clock, lock or randomness of its own. Times are microseconds since an epoch of the
+//! caller's choice; every number stays below 2^53, and sums saturate there.
 
 pub(crate) mod quota;
 mod release;
-/// The largest number.
+/// The largest number. 64-bit floats hold every integer up to it exactly.
 pub(crate) const MAX_COUNT: u64 = (1 << 53) - 1;
 
-/// A part of `whole` below it, as large as the random number is.
+/// Returns a number below `whole`, in proportion to the random number.
 #[inline]
 pub(crate) fn part(random: u64, whole: u64) -> u64 {
     let part = u128::from(random).wrapping_mul(u128::from(whole)) >> 64;
@@ -60,22 +60,22 @@ const PROBE_INTERVAL: u64 = 250 * MILLISECOND;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallNumber(pub(crate) u64);
 
-/// Who may go.
+/// The next call that may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NextTurn {
-    /// The first in the line.
+    /// The first waiter in the line.
     First,
     /// The first newcomer, as a probe.
     Probe,
-    /// Nobody before this time, unless something happens.
+    /// No call before this time, unless something happens.
     At(u64),
 }
 
-/// What an idle gate has counted while nobody looked.
+/// The counts of a gate while it was idle.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct IdleCounts {
     pub(crate) in_flight: u64,
-    /// The successes that count, and since when.
+    /// The successes that count, and the time since which they do.
     pub(crate) ok: u64,
     pub(crate) since: u64,
 }
@@ -83,41 +83,41 @@ pub(crate) struct IdleCounts {
 /// The state of one key.
 #[derive(Debug)]
 pub(crate) struct Controller {
-    /// The number of the last call that was let through.
+    /// The number of the last call that was admitted.
     sent: u64,
     closed: bool,
-    /// Other processes closed it; with a random number, so that they do not go on in step.
+    /// Set if other processes closed it: a random number, so that they do not resume in step.
     closed_by_others: Option<u64>,
     closed_at: u64,
-    /// The last call that was sent before it closed.
+    /// The number of the last call sent before it closed.
     closed_after: u64,
-    /// When a closed gate opens, or an open one opened.
+    /// The time at which a closed gate opens, or an open one opened.
     until: u64,
-    /// How often the cooldown was doubled.
+    /// The number of times that the cooldown was doubled.
     doublings: u32,
-    /// The refusals in a row, the first refused call, and how many refusals close the gate.
+    /// The current run of refusals, its first refused call, and the number of refusals that close the gate.
     run: RefusalRun,
     first_refused: u64,
     patience: u64,
-    /// The probe in flight, how many may follow, and when.
+    /// The probe in flight, the number of probes that may follow, and the time of the next one.
     probe: Option<CallNumber>,
     probes: u64,
     probe_at: u64,
-    /// Successes since the last opening, and since when they count.
+    /// The successes since the last opening, and the time since which they count.
     pub(crate) ok: u64,
     pub(crate) since: u64,
-    /// Whether a call succeeded since the gate closed last, or it never closed.
+    /// `true` if a call succeeded since the gate last closed, or if it never closed.
     ok_since_closed: bool,
     /// The pace of the last release, in microseconds from one call to the next; 0 before the first.
     interval: u64,
     release: Option<Release>,
     quota: QuotaState,
-    /// Whether a call was ever refused.
+    /// `true` once a call was refused.
     pub(crate) was_refused: bool,
 }
 
 impl Controller {
-    /// An open gate whose successes count from now on.
+    /// Creates an open gate whose successes count from now on.
     pub(crate) fn new(now: u64) -> Self {
         Self {
             sent: 0,
@@ -143,7 +143,7 @@ impl Controller {
         }
     }
 
-    /// Who may go now. `has_newcomers` is whether a call waits that was never sent.
+    /// Returns the next call that may go. `has_newcomers` is `true` if a call waits that was never sent.
     pub(crate) fn next(&mut self, now: u64, has_newcomers: bool) -> NextTurn {
         let now = now.min(MAX_COUNT);
         self.quota.turn_over(now, self.sent);
@@ -171,7 +171,7 @@ impl Controller {
         }
     }
 
-    /// A call goes with this number. `others_wait` is whether more calls stand in the line.
+    /// Admits a call with this number. `others_wait` is `true` if more calls are in the line.
     pub(crate) fn go(
         &mut self,
         now: u64,
@@ -190,8 +190,9 @@ impl Controller {
         permit
     }
 
-    /// A call was refused. It asked for `asked`, if for anything; a delay header goes before the reset of the quota in the
-    /// same response. `is_first` is whether it was the call's first attempt. Returns `true` if the gate closes by that.
+    /// Records a refusal. `asked` is the delay that it asked for, if any; a delay header overrides the reset of the
+    /// quota in the same response. `is_first` is `true` for the call's first attempt. Returns `true` if the refusal
+    /// closes the gate.
     pub(crate) fn refused(
         &mut self,
         now: u64,
@@ -212,7 +213,7 @@ impl Controller {
         }
         if self.closed {
             self.run.refused(1);
-            // Calls that were in flight when it closed add nothing: they met the same limit.
+            // Calls that were in flight when the gate closed met the same limit, and do not extend the cooldown.
             if permit.0 > self.closed_after {
                 self.until = self.until.max(sum(now, asked.unwrap_or(DEFAULT_COOLDOWN)));
             }
@@ -234,7 +235,7 @@ impl Controller {
         closes
     }
 
-    /// A call succeeded. Returns `true` if that contradicts a cooldown, which ends.
+    /// Records a success. Returns `true` if it contradicts a cooldown, which ends.
     pub(crate) fn succeeded(
         &mut self,
         now: u64,
@@ -265,7 +266,7 @@ impl Controller {
         contradicted
     }
 
-    /// A call ended in another way: it speaks neither for nor against a limit.
+    /// Records a call that ended in another way, which is no evidence for or against a limit.
     pub(crate) fn ended(&mut self, now: u64, permit: CallNumber, quota: Option<GateQuota>) {
         if self.quota.record(now.min(MAX_COUNT), permit, quota) {
             self.quota.record_lost();
@@ -273,20 +274,20 @@ impl Controller {
         self.probe.take_if(|probe| *probe == permit);
     }
 
-    /// A call that was let through was not sent.
+    /// Records that an admitted call was not sent.
     pub(crate) fn not_sent(&mut self, permit: CallNumber) {
         self.quota.record(0, permit, None);
         self.probe.take_if(|probe| *probe == permit);
     }
 
-    /// Nobody waits any more.
+    /// Records that no call waits any more.
     pub(crate) fn line_is_empty(&mut self, now: u64) {
         if !self.closed {
             self.paced_until(now.min(MAX_COUNT), false);
         }
     }
 
-    /// Takes over what happened while the gate was idle and nobody looked. Returns the successes.
+    /// Catches up with the counts of an idle gate, and returns the new successes.
     pub(crate) fn catch_up(&mut self, idle: IdleCounts) -> u64 {
         self.quota.flying = idle.in_flight;
         let successes = idle.ok.saturating_sub(self.ok);
@@ -296,27 +297,27 @@ impl Controller {
         successes
     }
 
-    /// Calls were sent up to this number.
+    /// Records that calls were sent up to this number.
     pub(crate) fn note_sent(&mut self, sent: u64) {
         let more = sent.saturating_sub(self.sent);
         self.quota.flying = sum(self.quota.flying, more);
         self.sent = sum(self.sent, more);
     }
 
-    /// Returns `true` if a call may go, and a success be counted, without a look at the rest of the state. During a run it
-    /// matters which of the calls in flight were sent before it.
+    /// Returns `true` if calls may go, and successes be counted, without the rest of the state. During a run it matters
+    /// which of the calls in flight were sent before it.
     pub(crate) fn is_idle(&self) -> bool {
         let counts_run = self.has_run() && self.quota.flying > 0;
         !self.holds_back() && self.probe.is_none() && !counts_run
     }
 
-    /// Whether there is a cooldown, a release or a quota that calls keep to.
+    /// Returns `true` if calls are held back by a cooldown, a release or a quota.
     pub(crate) fn holds_back(&self) -> bool {
         self.closed || self.release.is_some() || self.quota.known
     }
 
-    /// Returns `true` if a refusal of this call is a vote: while the gate is open only a first attempt's, and of a closed
-    /// gate only that of a call that was sent since.
+    /// Returns `true` if a refusal of this call is a vote. If other processes closed the gate, the calls sent since
+    /// then vote; otherwise first attempts do, and during a release all calls.
     pub(crate) fn votes(&self, permit: CallNumber, is_first: bool) -> bool {
         if self.closed_by_others.is_some() {
             permit.0 > self.closed_after
@@ -329,15 +330,16 @@ impl Controller {
         !self.run.is_empty()
     }
 
-    /// Returns `true` if a success of this call counts against a run of refusals: there is one, and it was sent since.
+    /// Returns `true` if a success of this call counts against a run of refusals: there is one, and the call was sent
+    /// after it began.
     pub(crate) fn is_later(&self, permit: CallNumber) -> bool {
         self.has_run() && permit.0 > self.first_refused
     }
 }
 
-/// Changes by other processes that share the gate.
+/// Changes made by other processes that share the gate.
 impl Controller {
-    /// Closes the gate until this time at least. Returns `true` if it was open. `probe` lets one newcomer go as a probe.
+    /// Closes the gate at least until this time. Returns `true` if it was open. `probe` admits one newcomer as a probe.
     pub(in crate::gate) fn close_until(
         &mut self,
         now: u64,
@@ -352,7 +354,7 @@ impl Controller {
             self.probe = None;
             self.probes = 0;
             self.probe_at = now;
-            // The run is that of other processes.
+            // The run belongs to other processes, so a full one is assumed.
             if self.run.is_empty() {
                 self.run.refused(self.patience);
                 self.first_refused = self.sent;
@@ -367,7 +369,7 @@ impl Controller {
         was_open
     }
 
-    /// Opens the gate: successes of other processes contradict the cooldown.
+    /// Opens the gate, since successes of other processes contradict the cooldown.
     pub(in crate::gate) fn reopen(&mut self) {
         if self.closed_by_others.take().is_some() {
             self.closed = false;
@@ -383,16 +385,17 @@ impl Controller {
         }
     }
 
-    /// Shares the quota among this number of processes, of which this one has that rank.
+    /// Divides the quota among this number of processes; this process has the given rank.
     pub(in crate::gate) fn share_quota(&mut self, processes: u64, rank: u64) {
         self.quota.shared_by = (processes, rank);
     }
 }
 
-/// After this time the successes of an open gate count half.
+/// The time after which the successes of an open gate count half.
 const MEMORY: u64 = 20 * SECOND;
 
-/// Successes of an open gate and since when they count, seen at `now`: after [`MEMORY`] half of them, and so on.
+/// Returns the successes of an open gate and the time since which they count, as of `now`: they halve after each
+/// [`MEMORY`].
 pub(super) fn faded(ok: u64, since: u64, now: u64) -> (u64, u64) {
     let age = now.saturating_sub(since);
     if age <= MEMORY {
@@ -403,7 +406,7 @@ pub(super) fn faded(ok: u64, since: u64, now: u64) -> (u64, u64) {
     (ok, now.saturating_sub(quotient(MEMORY, 2)))
 }
 
-/// When the successes that count since then will have faded.
+/// Returns the time at which the successes that count since `since` will have faded.
 pub(super) fn fades_at(since: u64) -> u64 {
     sum(since, sum(MEMORY, 1))
 }

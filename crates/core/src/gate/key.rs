@@ -1,8 +1,8 @@
-//! The keys of gates: who shares a rate limit.
+//! Keys of gates: the calls that share a rate limit.
 //!
-//! A service has one gate, or one for each credential or text. Below it are narrower gates, of one path, of a method at a
-//! path, or of a limit that responses name; they are there only once a limit was met that stops fewer calls than all of the
-//! service's.
+//! A service has one gate, or one per credential or text. Below it are narrower gates for one path, for a method at a
+//! path, or for a limit that responses name. They exist only once a limit was met that affects some of the service's
+//! calls.
 
 use super::map::Counters;
 use super::peer::Peer;
@@ -18,11 +18,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-/// The name of a gate, hashed: what tells gates apart may be a secret.
+/// The hashed name of a gate; the name itself may be a secret.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GateKey(pub(super) u64);
 
-/// What tells the gates of a host apart.
+/// The property that separates the gates of a host.
 #[derive(Clone, Default)]
 pub(super) enum KeyedBy {
     #[default]
@@ -31,23 +31,23 @@ pub(super) enum KeyedBy {
     Text(Arc<dyn Fn(&GatedCall<'_>) -> String + Send + Sync>),
 }
 
-/// What hashes by keys of its own in each process, so that nobody can make two names that share a gate.
+/// Hashers with random keys in each process, so that nobody can construct two names that share a gate.
 #[derive(Clone, Default)]
 pub(super) struct Hashers {
     pub(super) texts: RandomState,
     names: NameHasher,
 }
 
-/// Hashes the name of a host, as is done for each call, in a tenth of the time that [`RandomState`] takes.
+/// A hasher for host names, which are hashed for each call: ten times as fast as [`RandomState`].
 #[derive(Clone, Copy)]
 struct NameHasher([u64; 2]);
 
-/// The headers that APIs take a key in.
+/// The headers in which APIs take a key.
 const CREDENTIALS: [&str; 4] = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
 
-/// As many narrower gates are kept, and as many routes whose limit has a name; the oldest goes.
+/// The most narrower gates, and the most routes whose limit has a name; the oldest is dropped.
 const MAX_NARROWER: usize = 1_024;
-/// How long a narrower gate is kept after it was last closed.
+/// The time for which a narrower gate is kept after it was last closed.
 const NARROWER_LIFETIME: Duration = Duration::from_secs(60 * 60);
 
 /// The narrower gates of a handle.
@@ -59,13 +59,13 @@ pub(super) struct NarrowerGates {
 
 #[derive(Default)]
 struct NarrowerKeys {
-    /// The gates that were closed, each by its key.
+    /// The gates that were closed, by key.
     gates: BoundedKeys,
-    /// The gate of the limit that a route's answers name.
+    /// The gates of named limits, by the route whose responses name the limit.
     names: BoundedKeys,
 }
 
-/// The keys of gates, and when each was put there; the oldest entry goes.
+/// The keys of gates, each with the time at which it was put there. The oldest entry is dropped.
 #[derive(Default)]
 struct BoundedKeys(BTreeMap<u64, (u64, u64)>);
 
@@ -86,7 +86,7 @@ impl BoundedKeys {
     }
 }
 
-/// What a call is, as far as its narrower gates go.
+/// The properties of a call that select its narrower gates.
 #[derive(Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "an adapter fills it in")]
 pub struct RouteOf<'a> {
@@ -99,14 +99,14 @@ pub struct RouteOf<'a> {
 }
 
 impl Gate {
-    /// Whether the name of a host is all that tells its gate from others.
+    /// Returns `true` if the host's name alone selects the gate.
     #[inline]
     #[must_use]
     pub fn is_per_host(&self) -> bool {
         matches!(self.0.options.by, KeyedBy::Host)
     }
 
-    /// The gate that calls to this host use, where its name is all that tells it from others.
+    /// Returns the gate of calls to this host, if its name alone selects the gate.
     #[inline]
     #[must_use]
     pub fn key_of(&self, name: &str) -> GateKey {
@@ -115,7 +115,7 @@ impl Gate {
         GateKey(hash | 1)
     }
 
-    /// The gate that a call uses.
+    /// Returns the gate of a call.
     #[must_use]
     pub fn key(&self, call: &GatedCall<'_>) -> GateKey {
         let mut hasher = self.0.options.hashers.texts.build_hasher();
@@ -133,7 +133,8 @@ impl Gate {
         GateKey(hasher.finish().max(1))
     }
 
-    /// The text that tells the gate of a call from the others at its host, where there are others. It may be a secret.
+    /// Returns the text that separates the call's gate from others at its host. Returns `None` if gates are per host.
+    /// The text may be a secret.
     #[must_use]
     pub fn key_text(&self, call: &GatedCall<'_>) -> Option<String> {
         match &self.0.options.by {
@@ -149,14 +150,14 @@ impl Gate {
         }
     }
 
-    /// Whether any limit was met that stops fewer calls than all.
+    /// Returns `true` if a limit was met that affects only some of a service's calls.
     #[inline]
     #[must_use]
     pub fn has_narrower(&self) -> bool {
         self.0.narrow.any.load(Ordering::Relaxed)
     }
 
-    /// The narrower gates that a call must pass too.
+    /// Returns the narrower gates that a call must pass too.
     pub fn narrower(&self, call: RouteOf<'_>, now: Duration) -> Vec<GateKey> {
         if !self.has_narrower() {
             return Vec::new();
@@ -172,8 +173,8 @@ impl Gate {
         met.map(GateKey).collect()
     }
 
-    /// The gate of a limit that stops fewer calls than all, which this call has met; none where it stops all, or nobody
-    /// else.
+    /// Returns the narrower gate of a limit that this call has met. Returns `None` if the limit affects all calls of
+    /// the service, or only this one.
     pub fn narrowed(&self, call: RouteOf<'_>, scope: Scope, now: Duration) -> Option<GateKey> {
         let key = self.below(call, scope)?;
         self.leave_unshared(GateKey(key), now);
@@ -188,7 +189,7 @@ impl Gate {
         Some(GateKey(key))
     }
 
-    /// The key of a narrower gate: the same for all calls that the limit stops.
+    /// Returns the key of a narrower gate, which is the same for all calls that the limit affects.
     fn below(&self, call: RouteOf<'_>, scope: Scope) -> Option<u64> {
         let mut hasher = self.0.options.hashers.texts.build_hasher();
         call.key.0.hash(&mut hasher);
@@ -198,13 +199,13 @@ impl Gate {
             Scope::MethodRoute => (call.method, call.path).hash(&mut hasher),
             Scope::Named(name) => name.hash(&mut hasher),
         }
-        // 0 is nobody's.
+        // 0 marks a free slot.
         Some(hasher.finish().max(1))
     }
 }
 
 impl NameHasher {
-    /// Eight bytes at a time, of which the last may be among them twice.
+    /// Hashes eight bytes at a time. The last eight may overlap the chunk before them.
     #[inline]
     fn hash(self, name: &[u8]) -> u64 {
         let [seed, key] = self.0;
@@ -230,7 +231,7 @@ impl Default for NameHasher {
     }
 }
 
-/// A product of 128 bits, its halves laid over each other.
+/// Multiplies to 128 bits, and XORs the two halves.
 #[inline]
 fn folded(one: u64, other: u64) -> u64 {
     let product = u128::from(one).wrapping_mul(u128::from(other));
@@ -244,40 +245,41 @@ fn folded(one: u64, other: u64) -> u64 {
 pub struct NewKey<'a> {
     /// The service: a host and port, or the name of an operation.
     pub name: &'a str,
-    /// The text that tells the key from others of that name, if there are any. It may be a secret, such as a credential:
-    /// hash it before it leaves the process.
+    /// The text that separates the key from others with that name, if there are any. It may be a secret, such as a
+    /// credential: hash it before it leaves the process.
     pub part: Option<&'a str>,
     /// The gate of the key.
     pub gate: KeyGate,
 }
 
-/// The gate of one key, for its [`Peer`]. It does not keep the gate alive; without it, every method does nothing.
+/// The gate of one key, for its [`Peer`]. It does not keep the gate alive; once the gate is gone, every method does
+/// nothing.
 ///
-/// The times are those of the [`Runtime`] that the calls run on.
+/// Times are those of the [`Runtime`] that the calls run on.
 #[derive(Clone)]
 pub struct KeyGate {
     gate: Weak<Shared>,
-    /// The number of its slot.
+    /// The index of its slot.
     at: u32,
     key: GateKey,
-    /// Gone when the key loses its slot, which the same key may have again.
+    /// Dead once the key has lost its slot, even if the same key gets it again.
     tenure: Weak<()>,
 }
 
-/// Makes the peer of a key.
+/// Creates the peer of a key.
 pub(super) type MakePeer = Arc<dyn Fn(NewKey<'_>) -> Arc<dyn Peer> + Send + Sync>;
 
 impl KeyGate {
-    /// Reports to the peer the successes that nobody has looked at. Returns `false` if the gate or its key is gone.
+    /// Reports to the peer the successes that the counters hold. Returns `false` if the gate or its key is gone.
     #[must_use]
     pub fn report(&self, at: Moment) -> bool {
         self.act(at, |_, _| ()).is_some()
     }
 
-    /// Closes the gate for this pause, which extends one that ends before and shortens none. `probe` lets one call
-    /// through that was never sent, to find out whether the limit is everybody's.
+    /// Closes the gate for this pause. A pause in progress may be extended but not shortened. `probe` admits one call
+    /// that was never sent, to test whether the limit affects all calls.
     ///
-    /// Returns `false` and does nothing if no call of this process would wait so long.
+    /// Returns `false` and does nothing if no call of this process would wait for that long.
     #[expect(clippy::must_use_candidate, reason = "closing is an effect of its own")]
     pub fn close(&self, at: Moment, pause: Duration, probe: bool) -> bool {
         let closed = self.act(at, |state, counters| {
@@ -286,23 +288,23 @@ impl KeyGate {
         closed.unwrap_or_default()
     }
 
-    /// Opens the gate because successes of other processes contradict its pause: calls go as before it.
+    /// Opens the gate because successes of other processes contradict its pause. Calls go as before it.
     pub fn reopen(&self, at: Moment) {
         self.act(at, KeyState::reopen);
     }
 
-    /// Ends the pause that [`close`](Self::close) has begun: calls go one after another, as after any pause.
+    /// Ends the pause that [`close`](Self::close) began. Calls go one after another, as after any pause.
     pub fn end_pause(&self, at: Moment) {
         self.act(at, KeyState::end_pause);
     }
 
-    /// Shares what remains of a quota among this number of processes. This one is number `rank` of them; any number does,
-    /// but it should differ between them, since a remainder goes to the first. 0 counts as 1.
+    /// Divides the remainder of a quota among this number of processes; 0 counts as 1. This process has number `rank`.
+    /// Any number works, but ranks should differ, since what cannot be divided evenly goes to the lowest.
     pub fn share_quota(&self, at: Moment, processes: u64, rank: u64) {
         self.act(at, |state, _| state.share_quota(processes, rank));
     }
 
-    /// Lets the gate look at the next call, so that [`Peer::wake`] is called with it.
+    /// Makes the gate handle the next call under its lock, so that [`Peer::wake`] is called with it.
     pub fn wake_at_next_call(&self) {
         let gate = self.gate.upgrade();
         let slot = gate.as_ref().and_then(|gate| gate.map.at(self.at));
@@ -332,7 +334,7 @@ impl fmt::Debug for KeyGate {
 }
 
 impl Gate {
-    /// Shares each key of this handle with other processes, through the [`Peer`] that `make` makes with the key's first
+    /// Shares each key of this handle with other processes, through the [`Peer`] that `make` returns at the key's first
     /// call. Call it before you clone the handle.
     #[must_use]
     pub fn with_peers(
@@ -342,9 +344,9 @@ impl Gate {
         self.with_options(|options| options.make_peer = Some(Arc::new(make)))
     }
 
-    /// Makes the peer of a shared key, if this is its first call. A call that does not go at once comes here; the first
-    /// of a shared key always is one. `name` and `part` are those of [`NewKey`]; `longest` is the longest pause that the
-    /// call would wait for.
+    /// Creates the peer of a shared key, if this is its first call. Call it for calls that do not go at once; the first
+    /// call of a shared key never does. `name` and `part` are those of [`NewKey`]; `longest` is the longest pause for
+    /// which the call would wait.
     pub fn share_key(
         &self,
         key: GateKey,
@@ -371,6 +373,7 @@ impl Gate {
             key,
             tenure,
         };
+        // `make_peer` runs without the lock: it is the caller's code and may use the gate.
         let part = part();
         let peer = make_peer(NewKey {
             name,
@@ -380,7 +383,7 @@ impl Gate {
         gate.act(moment, |state, _| state.set_peer(peer));
     }
 
-    /// Returns the key of the same calls that is shared with nobody.
+    /// Returns the key for the same calls that is not shared with other processes.
     #[must_use]
     pub fn unshared_key(&self, key: GateKey, now: Duration) -> GateKey {
         if self.0.options.make_peer.is_none() {
@@ -391,7 +394,7 @@ impl Gate {
         key
     }
 
-    /// Takes the slot of a key that is not shared, so that its first call goes at once.
+    /// Claims the slot of a key that is not shared, so that its first call goes at once.
     pub(super) fn leave_unshared(&self, key: GateKey, now: Duration) {
         if self.0.options.make_peer.is_none() {
             return;
@@ -447,7 +450,7 @@ mod tests {
         let gate = Gate::new();
         let hosts = (0..20_000).map(|host| format!("host{host}.example:{host}"));
         let lengths = (0..40).flat_map(|length| ["0", "a"].map(|name| name.repeat(length)));
-        // What follows the first letter is what the shorter name is made of.
+        // After its first letter, each of these repeats a whole shorter name.
         let longer = (0..40).map(|length| format!("b{}", "c".repeat(length)));
         let repeated = (1..40).map(|length| "c".repeat(length));
         let names = hosts.chain(lengths).chain(longer).chain(repeated);

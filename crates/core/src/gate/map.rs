@@ -1,4 +1,4 @@
-//! The keys of a gate: a fixed number of places, found without a lock.
+//! The keys of a gate: a fixed number of slots, found without a lock.
 
 use super::controller::{CallNumber, Controller, IdleCounts, MAX_COUNT, faded, fades_at, part};
 use super::key::GateKey;
@@ -9,52 +9,53 @@ use crate::policy::Moment;
 use std::sync::{OnceLock, PoisonError};
 use std::task::Waker;
 
-/// So many keys share so many places.
+/// The number of slots in a set.
 const WAYS: usize = 8;
 
-/// The places of keys. A key takes one with its first call and keeps it; where none is free, it takes the one that is not
-/// used for longest, of those that nobody waits at and no call is under way at.
+/// The slots of keys. A key takes a slot at its first call and keeps it. If none is free, it takes the least recently
+/// used slot that has no waiters and no calls in flight.
 #[derive(Debug)]
 pub(super) struct GateMap {
-    /// Each key may have the places of one of these.
+    /// The sets of slots. A key belongs to one of them.
     sets: Box<[OnceLock<Box<Set>>]>,
-    /// How many places of a set are in use.
+    /// The number of slots of a set that are used.
     ways: usize,
     takes: Mutex<()>,
-    /// The first call of each key is looked at, because its gate is shared.
+    /// `true` if the gate is shared, so that the first call of each key must take the lock.
     shared: bool,
 }
 
 type Set = [Slot; WAYS];
 
-/// The right to send one call: where it went through, and as which. It must come back by [`Gate::end`](super::Gate::end).
+/// The right to send one call: the slot and key that admitted it, and its number. It must be returned with
+/// [`Gate::end`](super::Gate::end).
 #[derive(Debug, Clone, Copy)]
 pub struct Permit {
-    /// The number of its slot.
+    /// The index of its slot.
     pub(super) at: u32,
     pub(super) key: GateKey,
     pub(super) permit: CallNumber,
-    /// Whether it is the call's first attempt.
+    /// `true` for the call's first attempt.
     pub(super) is_first: bool,
-    /// What its answer says of a quota counts.
+    /// `true` if the quota in its response counts.
     pub hears_quotas: bool,
 }
 
-/// One key's place.
+/// The slot of one key.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub(super) struct Slot {
-    /// Which of all places it is.
+    /// Its index among all slots.
     pub(super) at: u32,
-    /// 0 while nobody has it.
+    /// 0 while the slot is free.
     key: AtomicU64,
     pub(super) counters: Counters,
-    /// Nothing as long as there is nothing to decide.
+    /// `None` as long as the gate was always idle.
     state: Mutex<Option<Box<KeyState>>>,
 }
 
 impl GateMap {
-    /// Places for at most so many keys; 0 counts as 1.
+    /// Creates slots for at most this number of keys; 0 counts as 1.
     pub(super) fn new(most: usize, shared: bool) -> Self {
         let sets = most.div_ceil(WAYS).max(1);
         Self {
@@ -65,7 +66,7 @@ impl GateMap {
         }
     }
 
-    /// The place of a key; nothing where all that it could have are in use.
+    /// Returns the slot of a key. Returns `None` if all slots that it could have are in use.
     #[inline]
     pub(super) fn find(&self, key: GateKey) -> Option<&Slot> {
         let set = self.sets.get(self.set_of(key)).and_then(OnceLock::get);
@@ -73,7 +74,7 @@ impl GateMap {
         found.or_else(|| self.take(key))
     }
 
-    /// The place that a call went through. It may be another key's by now, and then only the count of its calls matters.
+    /// Returns the slot that admitted a call. If another key has it by now, only the count of its calls is updated.
     #[inline]
     pub(super) fn of(&self, place: &Permit) -> Option<&Slot> {
         let slot = self.at(place.at)?;
@@ -84,7 +85,7 @@ impl GateMap {
         None
     }
 
-    /// The place with this number.
+    /// Returns the slot with this index.
     #[inline]
     pub(super) fn at(&self, at: u32) -> Option<&Slot> {
         let at = usize::try_from(at).ok()?;
@@ -92,14 +93,14 @@ impl GateMap {
         set.get(at % WAYS)
     }
 
-    /// Which set the places of a key are in: as far up as its hash is.
+    /// Returns the set of a key, chosen by the upper bits of its hash.
     #[inline]
     fn set_of(&self, key: GateKey) -> usize {
         let sets = u64::try_from(self.sets.len()).unwrap_or_default();
         usize::try_from(part(key.0, sets)).unwrap_or_default()
     }
 
-    /// Acts on what the lock of a slot guards, if that is still this key's, and calls whom that concerns.
+    /// Runs `act` on the locked state of a slot if the slot still belongs to this key, and wakes the waiters concerned.
     #[cold]
     #[inline(never)]
     pub(super) fn decide<T>(
@@ -121,6 +122,7 @@ impl GateMap {
         let calls = state.release_if_idle(&slot.counters);
         let peer = state.peer().cloned();
         drop(guard);
+        // Woken only now, without the lock: a waiter or the peer may take it at once.
         calls.into_iter().for_each(Waker::wake);
         if let Some(peer) = peer {
             peer.wake();
@@ -128,8 +130,8 @@ impl GateMap {
         Some(acted)
     }
 
-    /// The first place that is free, in the order in which everybody looks, so that no key gets two; else that of a key that
-    /// nobody uses.
+    /// Takes the first free slot, in the same order for every thread, so that no key gets two; otherwise the slot of an
+    /// unused key.
     #[cold]
     #[inline(never)]
     fn take<'a>(&'a self, key: GateKey) -> Option<&'a Slot> {
@@ -171,14 +173,14 @@ impl Slot {
         self.key.load(Ordering::Acquire) == key.0
     }
 
-    /// Whether the place is this key's, or was free and is so now.
+    /// Returns `true` if the slot belongs to this key, or was free and now does.
     fn is_or_becomes(&self, key: GateKey) -> bool {
         let (order, otherwise) = (Ordering::AcqRel, Ordering::Acquire);
         let before = self.key.compare_exchange(0, key.0, order, otherwise);
         before.is_ok() || before == Err(key.0)
     }
 
-    /// Begins anew for another key, unless somebody uses it after all.
+    /// Reuses the slot for another key. Returns `false` if the slot is in use after all.
     fn renew(&self, key: GateKey) -> bool {
         let mut guard = self.lock();
         let unused = self.counters.unused_since().is_some();
@@ -190,7 +192,7 @@ impl Slot {
         unused
     }
 
-    /// Acts on what the lock guards, if that is this key's, without a look at the time.
+    /// Runs `act` on the locked state if the slot belongs to this key, without advancing the clock.
     pub(super) fn with_state(&self, key: GateKey, act: impl FnOnce(&mut KeyState, &Counters)) {
         let mut guard = self.lock();
         if let Some(state) = guard.as_mut().filter(|_| self.is_of(key)) {
@@ -199,28 +201,30 @@ impl Slot {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Box<KeyState>>> {
-        // A panic cannot leave the state half changed: its arithmetic does not panic.
+        // A panic cannot leave the state inconsistent: its arithmetic does not panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The word of a gate through which no call has gone.
+/// The word of a gate that has admitted no call.
 const UNUSED: u64 = 0;
 /// The word of a gate that is not idle.
 const NOT_IDLE: u64 = REFUSED;
-/// Set in the word of an idle gate once a call was refused. Above it stands when the successes that count fade.
+/// Set in the word of an idle gate once a call was refused. The bits above it hold the time at which the successes
+/// fade.
 const REFUSED: u64 = 1;
-/// The lower half of `ended` counts the calls that have ended, and wraps; the upper half counts the successes among them
-/// that have not faded.
+/// The lower half of `ended` counts the calls that have ended, and wraps. The upper half counts the successes among
+/// them that have not faded.
 const ENDED: u64 = (1 << 32) - 1;
 const SUCCESS: u64 = (1 << 32) + 1;
 const MAX_SUCCESSES: u64 = (1 << 31) - 1;
-/// Set there while the gate is not idle.
+/// Set in `ended` while the gate is not idle.
 const BUSY: u64 = 1 << 63;
 
-/// While the word `idle` is set, a call costs one load and one addition, and its end one addition.
+/// The counters of a gate. While the word `idle` is set, a call costs one load and one addition, and its end one
+/// addition.
 ///
-/// Who holds the lock of the key takes the word away, decides, and puts it back.
+/// The thread that holds the key's lock removes the word, updates the state, and restores the word.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     idle: AtomicU64,
@@ -230,7 +234,8 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    /// The number of a call that goes at once, where nothing is to be decided, and whether one was refused before.
+    /// Returns the number of a call that may go at once, and whether any was refused before. Returns `None` if the gate
+    /// is not idle.
     #[inline]
     pub(super) fn enter(&self, now: u64) -> Option<(u64, bool)> {
         let mut idle = self.idle.load(Ordering::Acquire);
@@ -243,23 +248,24 @@ impl Counters {
         Some((self.send(), idle & REFUSED != 0))
     }
 
-    /// The number of the next call.
+    /// Returns the number of the next call.
     pub(super) fn send(&self) -> u64 {
         self.sent.fetch_add(1, Ordering::AcqRel).wrapping_add(1)
     }
 
-    /// Counts a call that has ended; whether the one who holds the lock must hear of it.
+    /// Counts a call that has ended. Returns `true` if the end must also be recorded under the lock.
     #[inline]
     pub(super) fn end(&self, success: bool) -> bool {
         let one = if success { SUCCESS } else { 1 };
         self.ended.fetch_add(one, Ordering::AcqRel) & BUSY != 0
     }
 
-    /// From here on every call comes to the one who holds the lock. Gives the number of the last call that was sent, and
-    /// what the gate has come to if it was idle.
+    /// Makes every call take the lock from now on. Returns the number of the last call that was sent, and the counts of
+    /// the gate if it was idle.
     pub(super) fn take(&self, now: u64) -> (u64, Option<IdleCounts>) {
         let idle = self.idle.swap(NOT_IDLE, Ordering::AcqRel);
         let ended = self.ended.fetch_or(BUSY, Ordering::AcqRel);
+        // Read after `ended`: every call in that count was sent before, so the difference is not negative.
         let sent = self.sent.load(Ordering::Acquire);
         let taken = (idle != NOT_IDLE).then(|| IdleCounts {
             in_flight: in_flight(sent, ended),
@@ -269,19 +275,20 @@ impl Counters {
         (sent, taken)
     }
 
-    /// From here on calls count themselves, on top of the successes that the controller has come to.
+    /// Lets calls use the counters alone from now on, starting from the controller's successes.
     pub(super) fn release(&self, come_to: &Controller) {
         self.change_ended(|ended| Some(with_successes(ended, come_to.ok)));
         let idle = (fades_at(come_to.since) << 1) | u64::from(come_to.was_refused);
         self.idle.store(idle, Ordering::Release);
     }
 
-    /// Returns `true` if calls go without a look. The slot of a shared key that has no peer yet is not idle.
+    /// Returns `true` if calls go without the lock. The slot of a shared key that has no peer yet is not idle.
     pub(super) fn is_idle(&self) -> bool {
         self.idle.load(Ordering::Acquire) != NOT_IDLE
     }
 
-    /// Since when nobody has used an idle gate, as far as that shows, where no call is under way; the less, the longer.
+    /// Returns the age of an idle gate without calls in flight: the smaller the number, the longer the gate was unused.
+    /// Returns `None` for other gates.
     pub(super) fn unused_since(&self) -> Option<u64> {
         let idle = self.idle.load(Ordering::Acquire);
         let ended = self.ended.load(Ordering::Acquire);
@@ -289,13 +296,13 @@ impl Counters {
         (idle != NOT_IDLE && in_flight(sent, ended) == 0).then_some(idle)
     }
 
-    /// Begins anew, for another key; numbers go on.
+    /// Resets the counters for another key. Call numbers continue.
     pub(super) fn renew(&self) {
         self.change_ended(|ended| Some(with_successes(ended, 0)));
         self.idle.store(UNUSED, Ordering::Release);
     }
 
-    /// Old successes weigh less. Of several who see that, one does it.
+    /// Lets old successes fade. If several threads see that they are due, one of them does it.
     #[cold]
     fn fade(&self, idle: u64, now: u64) -> u64 {
         let now = now.min(MAX_COUNT);
@@ -315,7 +322,7 @@ impl Counters {
 
     fn change_ended(&self, change: impl FnMut(u64) -> Option<u64>) {
         let order = (Ordering::AcqRel, Ordering::Acquire);
-        // Nothing is changed where there is nothing to change it to.
+        // If `change` returns `None`, the value stays.
         let _ = self.ended.fetch_update(order.0, order.1, change);
     }
 }
@@ -332,7 +339,7 @@ fn with_successes(ended: u64, ok: u64) -> u64 {
     (ended & ENDED) | (ok.min(MAX_SUCCESSES) << 32)
 }
 
-/// Since when successes count, by the word of an idle gate; nothing where there can be none.
+/// Returns the time since which successes count, from the word of an idle gate. Returns `None` if there are none.
 fn since(idle: u64) -> Option<u64> {
     (idle != UNUSED).then(|| (idle >> 1).saturating_sub(fades_at(0)))
 }

@@ -1,15 +1,16 @@
-//! The door for whoever shares a gate with other processes.
+//! The interface for sharing a gate with other processes.
 //!
-//! [`Gate::with_peers`](super::Gate::with_peers) makes a [`Peer`] for each key with its first call. The gate reports to the peer how its calls
-//! end, and the peer tells the gate through a [`KeyGate`](super::KeyGate) when calls of other processes close it or open it.
+//! [`Gate::with_peers`](super::Gate::with_peers) creates a [`Peer`] for each key at its first call. The gate reports
+//! the ends of its calls to the peer. The peer uses a [`KeyGate`](super::KeyGate) to close or open the gate on behalf
+//! of other processes.
 
 use std::time::Duration;
 
-/// What a gate reports to whoever shares one of its keys with other processes.
+/// The receiver of a gate's reports, which shares one of its keys with other processes.
 ///
-/// All methods but [`wake`](Self::wake) are called with a lock of the key held: they must return soon, and must not use
-/// the key's [`KeyGate`](super::KeyGate). A key belongs to its peer until another key takes its place, or the gate is gone; then the peer
-/// is dropped.
+/// All methods but [`wake`](Self::wake) are called with the key's lock held: they must return soon, and must not use
+/// the key's [`KeyGate`](super::KeyGate). The peer is dropped once another key takes its key's slot, or the gate is
+/// gone.
 ///
 /// ```
 /// use http_retry::gate::{Gate, KeyGate, Peer};
@@ -45,18 +46,18 @@ use std::time::Duration;
 /// });
 /// ```
 pub trait Peer: Send + Sync + 'static {
-    /// Calls have succeeded. `since_refusal` is `true` if they were sent after the first refused call of a run that has not
-    /// ended, so that they count against it.
+    /// Reports calls that have succeeded. `since_refusal` is `true` if they were sent after the first refused call of a
+    /// run that has not ended, so that they count against it.
     fn succeeded(&self, calls: u64, since_refusal: bool);
 
-    /// A call was refused, in a way that counts as a vote to close the gate; it asked for this pause, if for any. `closed`
-    /// is `true` if the gate closes by it.
+    /// Reports a refusal that counts as a vote to close the gate, with the pause that it asked for, if any. `closed` is
+    /// `true` if it closes the gate.
     fn refused(&self, asked: Option<Duration>, closed: bool);
 
-    /// Successes of this process have opened the gate before its pause was over.
+    /// Reports that successes of this process have opened the gate before its pause was over.
     fn reopened(&self);
 
-    /// Called after each of the others, and whenever the gate has decided something, without a lock: the time to wake a
-    /// task that has something to send.
+    /// Called without a lock after each of the others, and after every other change of the gate's state. This is the
+    /// time to wake a task that has something to send.
     fn wake(&self);
 }

@@ -1,4 +1,4 @@
-//! What the lock of one key guards: its controller, its line, and the time that both go by.
+//! The state that the lock of a key guards: its controller, its line, and their clock.
 
 use super::controller::{CallNumber, Controller, GateQuota, NextTurn, sum};
 use super::key::GateKey;
@@ -12,76 +12,77 @@ use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::Duration;
 
-/// A clock that goes back by less was read by two at once.
+/// A clock that goes back by less than this, in microseconds, was read by two threads at once.
 const BACKSTEP: u64 = 1_000_000;
 
-/// What became of a call.
+/// The end of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "an adapter must know each")]
 pub enum CallEnd {
-    /// It was refused, and asked to wait so long, if it was.
+    /// It was refused, and asked for this delay, if any.
     Refused(Option<Duration>),
     /// It succeeded.
     Succeeded,
-    /// It came back otherwise, or was dropped.
+    /// It ended in another way, or was dropped.
     Other,
 }
 
-/// There is something to wait for, or to decide.
+/// The gate is not idle: the call has to wait, or the state has to be updated.
 #[derive(Debug)]
 pub struct NotIdle<'a>(pub(in crate::gate) &'a Slot);
 
-/// A call that wants to go.
+/// A call that asks to be sent.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "an adapter fills it in")]
 pub struct GateRequest {
-    /// The gate that it comes to.
+    /// The key of its gate.
     pub key: GateKey,
-    /// The line that it stands in.
+    /// The line in which it waits.
     pub kind: CallKind,
-    /// When the call began, which decides its place in the line.
+    /// The time at which the call began, which decides its position in the line.
     pub began: Duration,
-    /// When it must not be sent any more.
+    /// The time from which it must not be sent.
     pub deadline: Option<Duration>,
-    /// After so long it goes in spite of the gate.
+    /// The time after which it goes in spite of the gate.
     pub at_gate: Duration,
-    /// A quota counts from the first answer on, and not only after a refusal, if the gate does not say.
+    /// `true` if a quota counts from the first response on, and not only after a refusal. The gate's own setting takes
+    /// precedence.
     pub quotas_at_once: bool,
 }
 
-/// What came of a wait.
+/// The result of a wait.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Passed {
-    /// The time that it has waited.
+    /// The time spent waiting.
     pub waited: Duration,
-    /// Whether the call may be sent; if not, its deadline came first.
+    /// `true` if the call may be sent. If `false`, its deadline came first.
     pub in_time: bool,
-    /// Nothing where the gate has no place for the call.
+    /// `None` if the gate has no slot for the call.
     pub place: Option<Permit>,
 }
 
-/// The state of one key. Times are microseconds since an epoch of the caller's.
+/// The state of one key. Times are microseconds since an epoch of the caller's choice.
 #[derive(Debug)]
 pub(super) struct KeyState {
     controller: Controller,
     queue: WaitQueue,
-    /// The time, which only goes forward, and how much the clock outside is behind it.
+    /// The time, which never goes back, and its lead over the outer clock.
     now: u64,
     ahead: u64,
     /// `None` if the key is not shared with other processes.
     sharing: Option<Box<Sharing>>,
 }
 
-/// The share of other processes in a key.
+/// The part of a key's state that concerns other processes.
 #[derive(Default)]
 struct Sharing {
     /// Dropped when the key loses its slot.
     tenure: Arc<()>,
-    /// The longest cooldown that a call of this process waits for. A longer one holds nobody here, as a refusal that asks
-    /// for as much closes no gate.
+    /// The longest cooldown for which a call of this process waits. A longer one delays no call here, just as a refusal
+    /// that asks for as much closes no gate.
     longest: u64,
-    /// `None` while it is being made.
+    /// `None` while it is being created.
     peer: Option<Arc<dyn Peer>>,
 }
 
@@ -96,7 +97,7 @@ impl KeyState {
         }
     }
 
-    /// Takes over from the counters what happened until now.
+    /// Catches up with the counters and the clock.
     pub(super) fn take_over(&mut self, counters: &Counters, now: u64) {
         self.pass_time(now);
         self.take_counts(counters);
@@ -114,7 +115,7 @@ impl KeyState {
         }
     }
 
-    /// Lets calls count themselves again, if nothing is to be decided; gives those who are to be called.
+    /// Lets calls use the counters alone again if nothing is left to decide. Returns the waiters to wake.
     pub(super) fn release_if_idle(&mut self, counters: &Counters) -> Vec<Waker> {
         let is_idle = self.controller.is_idle() && self.queue.is_unused();
         if is_idle {
@@ -123,17 +124,17 @@ impl KeyState {
         self.queue.take_calls()
     }
 
-    /// One comes that waits for so long at most; it looks at once.
+    /// Adds a waiter that waits for at most `patience`. It polls at once.
     pub(super) fn join(&mut self, kind: CallKind, began: u64, patience: u64) -> WaiterId {
         let patient_until = self.now.saturating_add(patience);
         self.queue.join(kind, began, patient_until)
     }
 
-    /// One looks whether it may go.
+    /// Polls a waiter for its permit.
     ///
     /// # Errors
     ///
-    /// After how long it looks again, unless it is called before.
+    /// Returns the time until its next poll, unless it is woken before.
     pub(super) fn poll(
         &mut self,
         counters: &Counters,
@@ -148,7 +149,7 @@ impl KeyState {
         })
     }
 
-    /// A waiter gives up.
+    /// Removes a waiter that gave up.
     pub(super) fn leave(&mut self, counters: &Counters, id: WaiterId) {
         if let Some(permit) = self.queue.leave(id) {
             self.drop_permit(counters, permit);
@@ -156,7 +157,7 @@ impl KeyState {
         self.serve(counters);
     }
 
-    /// A call has come to its end, which is counted.
+    /// Records the end of a call that the counters include.
     pub(super) fn record_end(
         &mut self,
         counters: &Counters,
@@ -179,6 +180,7 @@ impl KeyState {
                 }
             }
             CallEnd::Succeeded => {
+                // Asked before `succeeded`, which may end the run.
                 let is_later = self.controller.is_later(permit);
                 let contradicts = self.controller.succeeded(now, permit, quota);
                 if let Some(peer) = self.peer() {
@@ -193,7 +195,7 @@ impl KeyState {
         self.serve(counters);
     }
 
-    /// Lets all go whose turn has come, as if somebody had looked at each turn.
+    /// Admits all waiters whose turn has come, as if each turn had been polled on time.
     fn serve(&mut self, counters: &Counters) {
         while let Some(first) = self.queue.first() {
             let at = self.queue.turn.min(self.now);
@@ -247,14 +249,14 @@ impl KeyState {
     }
 }
 
-/// The share of other processes.
+/// Sharing with other processes.
 impl KeyState {
     pub(super) fn peer(&self) -> Option<&Arc<dyn Peer>> {
         self.sharing.as_ref()?.peer.as_ref()
     }
 
-    /// Begins to share the key, and returns its tenure if that is new. `longest` is the longest cooldown that the call
-    /// waits for which comes now.
+    /// Starts to share the key, and returns its tenure if that is new. `longest` is the longest cooldown for which the
+    /// current call waits.
     pub(super) fn share(&mut self, longest: u64) -> Option<Weak<()>> {
         let is_new = self.sharing.is_none();
         let sharing = self.sharing.get_or_insert_with(Box::default);
@@ -268,13 +270,13 @@ impl KeyState {
         }
     }
 
-    /// Returns `true` if the key is shared for the same time.
+    /// Returns `true` if this is the key's current tenure.
     pub(super) fn is_tenure(&self, tenure: &Weak<()>) -> bool {
         let known = self.sharing.as_ref();
         known.map(|sharing| Arc::as_ptr(&sharing.tenure)) == Some(tenure.as_ptr())
     }
 
-    /// Closes the gate for this cooldown. Returns `false` if no call of this process waits so long.
+    /// Closes the gate for this cooldown. Returns `false` if no call of this process waits for that long.
     pub(super) fn close_for(
         &mut self,
         counters: &Counters,
@@ -315,65 +317,66 @@ impl fmt::Debug for Sharing {
     }
 }
 
-/// The others look so long after the turn of the first, in microseconds, in case that it is not polled.
+/// The delay after the first waiter's turn at which the next ones poll, in microseconds, in case the first is not
+/// polled.
 const PATIENCE: u64 = 100_000;
-/// So many, the first among them, look that soon.
+/// The number of waiters, including the first, that poll that soon.
 const PROMPT_WAITERS: usize = 8;
-/// Those behind them look later by as much for each before them, and by no more than for so many.
+/// The most delays of a waiter behind them. It polls one delay later for each waiter before it, up to this number.
 const MAX_POLL_STEPS: u64 = 50;
 
-/// Whether a call was sent before.
+/// The line of a call: new calls, or retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "an adapter must know each")]
 pub enum CallKind {
-    /// It was.
+    /// The call was sent before.
     Retry,
-    /// It was not.
+    /// The call was never sent.
     Newcomer,
 }
 
-/// A waiter: when its call began, in microseconds, and a number of its own. The line goes in the order of these.
+/// A waiter: the start of its call in microseconds, and a unique number. The line is sorted by these.
 pub(super) type WaiterId = (u64, u64);
 
-/// The waiters of one key. Every operation costs the logarithm of their number.
+/// The waiters of one key. Every operation is logarithmic in their number.
 #[derive(Debug, Default)]
 pub(super) struct WaitQueue {
     line: BTreeMap<WaiterId, Waiting>,
-    /// The same, by when each has waited as long as it may.
+    /// The same waiters, by the time at which their patience ends.
     patience: BTreeSet<(u64, WaiterId)>,
-    /// Those among them that were never sent.
+    /// The waiters that were never sent.
     newcomers: BTreeSet<WaiterId>,
-    /// Who may go, and has not heard of it yet.
+    /// The waiters that may go but have not polled since.
     given: BTreeMap<WaiterId, (Waiting, CallNumber)>,
     last: u64,
-    /// When the next may go, if nothing happens before.
+    /// The time of the next waiter's turn, if nothing happens before.
     pub(super) turn: u64,
-    /// Who is to be called once nobody looks at the line.
+    /// The waiters to wake once the lock is released.
     calls: Vec<Waker>,
 }
 
 #[derive(Debug)]
 struct Waiting {
-    /// Nothing once it was called, until it looks again.
+    /// `None` from a wake-up until the next poll.
     waker: Option<Waker>,
-    /// When it looks again by itself.
+    /// The time at which it polls without being woken.
     looks_at: u64,
     patient_until: u64,
     kind: CallKind,
 }
 
 impl WaitQueue {
-    /// Whether nobody stands in the line or has a permit that is not used yet.
+    /// Returns `true` if there is no waiter, and no permit that is not used yet.
     pub(super) fn is_unused(&self) -> bool {
         self.line.is_empty() && self.given.is_empty()
     }
 
-    /// How many stand in the line.
+    /// Returns the number of waiters in the line.
     pub(super) fn len(&self) -> u64 {
         u64::try_from(self.line.len()).unwrap_or(u64::MAX)
     }
 
-    /// Takes the place of a call that began at `began`; `patient_until` is when it has waited as long as it may.
+    /// Adds a waiter for a call that began at `began` and waits until `patient_until`.
     pub(super) fn join(&mut self, kind: CallKind, began: u64, patient_until: u64) -> WaiterId {
         self.last = self.last.saturating_add(1);
         let id = (began, self.last);
@@ -387,13 +390,13 @@ impl WaitQueue {
         id
     }
 
-    /// Leaves the line; what was given to the waiter meanwhile comes back.
+    /// Removes a waiter, and returns the permit that it was given meanwhile.
     pub(super) fn leave(&mut self, id: WaiterId) -> Option<CallNumber> {
         self.remove(id);
         self.take_given(id)
     }
 
-    /// The permit of a waiter, where its turn has come.
+    /// Returns the permit of a waiter, if its turn has come.
     pub(super) fn take_given(&mut self, id: WaiterId) -> Option<CallNumber> {
         self.given.remove(&id).map(|(_, permit)| permit)
     }
@@ -406,12 +409,12 @@ impl WaitQueue {
         self.newcomers.first().copied()
     }
 
-    /// Whose patience ends first, and when.
+    /// Returns the waiter whose patience ends first, and that time.
     pub(super) fn overdue(&self) -> Option<(WaiterId, u64)> {
         self.patience.first().map(|(until, id)| (*id, *until))
     }
 
-    /// A waiter leaves the line with a permit, and is called.
+    /// Moves a waiter out of the line with a permit, and schedules its wake-up.
     pub(super) fn give(&mut self, id: WaiterId, permit: CallNumber) {
         if let Some(mut waiting) = self.remove(id) {
             self.calls.extend(waiting.waker.take());
@@ -419,7 +422,7 @@ impl WaitQueue {
         }
     }
 
-    /// Those who have not used their permits stand in the line again, where they stood.
+    /// Takes back the permits that are not used yet. Their waiters return to their positions in the line.
     pub(super) fn take_back(&mut self) -> Vec<CallNumber> {
         let given = std::mem::take(&mut self.given).into_iter();
         let back = given.map(|(id, (waiting, permit))| {
@@ -429,15 +432,15 @@ impl WaitQueue {
         back.collect()
     }
 
-    /// A waiter looks, and need not be called.
+    /// Records that a waiter polls, and need not be woken.
     pub(super) fn mark_called(&mut self, id: WaiterId) {
         if let Some(waiting) = self.line.get_mut(&id) {
             waiting.waker = None;
         }
     }
 
-    /// A waiter has looked; when it looks again, if it is not called before: the first when its turn comes, the others
-    /// later, so that the line moves on though those before them are not polled.
+    /// Returns the time of a waiter's next poll, if it is not woken before. The first waiter polls at its turn, the
+    /// others later, so that the line moves even if those before them are not polled.
     pub(super) fn schedule_look(&mut self, id: WaiterId, waker: &Waker) -> u64 {
         let place = self
             .line
@@ -459,7 +462,7 @@ impl WaitQueue {
         at
     }
 
-    /// Who is to be called: those who may go, and those of the first who would look too late.
+    /// Returns the waiters to wake: those that may go, and those at the front that would poll too late.
     pub(super) fn take_calls(&mut self) -> Vec<Waker> {
         let mut by = self.turn;
         for waiting in self.line.values_mut().take(PROMPT_WAITERS) {

@@ -1,4 +1,4 @@
-//! The locks and atomics of a gate: the standard ones, those of a model checker, or in tests locks that are counted.
+//! The locks and atomics of a gate: those of std, those of a model checker, or in tests locks that are counted.
 
 #[cfg(all(test, not(http_retry_loom)))]
 pub(super) use super::tests::locks::{Mutex, MutexGuard};

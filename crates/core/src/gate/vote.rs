@@ -1,14 +1,14 @@
-//! The vote that closes a gate, and the cooldown that follows: the numbers that all processes of a shared gate must have in
-//! common.
+//! The vote that closes a gate, and the cooldown that follows: the numbers that all processes of a shared gate must
+//! agree on.
 //!
-//! [`Peer`](super::Peer) tells whoever shares a gate of its calls; a store that closes the gate for all of them decides as
-//! each process does if it decides by what is here. Times are microseconds. Every number stays below 2^53, so that a script
-//! can do the same whose only numbers are floats of 64 bits; sums and products saturate there.
+//! [`Peer`](super::Peer) reports the calls of a process; a store that closes the gate for all processes decides as each
+//! of them would if it uses the items here. Times are microseconds. Every number stays below 2^53, so that a script
+//! whose only numbers are 64-bit floats can compute the same; sums and products saturate there.
 //!
 //! ```
-//! use http_retry::gate::vote::{FIRST_PATIENCE, Run, next_cooldown};
+//! use http_retry::gate::vote::{FIRST_PATIENCE, RefusalRun, next_cooldown};
 //!
-//! let (mut run, mut doublings) = (Run::default(), 0);
+//! let (mut run, mut doublings) = (RefusalRun::default(), 0);
 //! run.refused(4);
 //! assert!(run.reaches(FIRST_PATIENCE));
 //! assert_eq!(next_cooldown(Some(2_000_000), false, &mut doublings), 2_000_000);
@@ -23,21 +23,22 @@ const SECOND: u64 = 1_000_000;
 
 /// The cooldown after a refusal that names no time, in microseconds: 100 ms.
 pub const DEFAULT_COOLDOWN: u64 = 100 * MILLISECOND;
-/// The refusals in a row that close a gate to begin with: 4.
+/// The initial number of refusals in a row that closes a gate: 4.
 pub const FIRST_PATIENCE: u64 = 4;
 /// The fewest refusals in a row that close a gate: 2, after gates that closed rightly.
 pub const MIN_PATIENCE: u64 = 2;
 /// The most refusals in a row that it takes to close a gate: 16, after gates that closed wrongly.
 pub const MAX_PATIENCE: u64 = 16;
 
-/// Doubling ends here, unless the server asked for more.
+/// The longest doubled cooldown, unless the server asked for more.
 const MAX_DOUBLED: u64 = 20 * SECOND;
-/// A cooldown doubles at most this often if the server named a time: it says what it knows.
+/// The most doublings if the server named a time, which is trusted.
 const MAX_DOUBLINGS: u32 = 1;
-/// And this often if it named none.
+/// The most doublings if the server named none.
 const MAX_DOUBLINGS_UNNAMED: u32 = 11;
 
-/// A run of refusals, which may be a vote: the refusals, and the successes of calls that were sent after the first refused one.
+/// A run of refusals, which may become a vote: the number of refusals, and of successes of calls sent after the first
+/// refused one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RefusalRun {
     refusals: u64,
@@ -45,7 +46,7 @@ pub struct RefusalRun {
 }
 
 impl RefusalRun {
-    /// Returns `true` if nothing was refused since the last run ended.
+    /// Returns `true` if no call was refused since the last run ended.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.refusals == 0
@@ -56,16 +57,16 @@ impl RefusalRun {
         self.refusals = sum(self.refusals, times);
     }
 
-    /// Returns `true` if so many refusals are a vote to close the gate.
+    /// Returns `true` if there are enough refusals to close the gate.
     #[must_use]
     pub fn reaches(self, patience: u64) -> bool {
         self.refusals >= patience
     }
 
-    /// Counts successes of calls that were sent since the run began, and returns `true` if they end it. Half as many as
-    /// refusals do: the limit is not everybody's. A single one does not, since calls that are sent together with the refused
-    /// ones may overtake them. Of a long run a quarter is enough, or a server that refuses every other call at random would
-    /// hold up all of them.
+    /// Counts successes of calls that were sent since the run began. Returns `true` if they end it: half as many
+    /// successes as refusals show that the limit does not affect all calls. A single one does not suffice, since calls
+    /// sent together with the refused ones may overtake them. For a long run a quarter suffices, or a server that
+    /// refuses every other call at random would hold up all of them.
     pub fn succeeded(&mut self, times: u64) -> bool {
         self.successes = sum(self.successes, times);
         let share = if self.refusals < MAX_PATIENCE { 2 } else { 4 };
@@ -78,8 +79,8 @@ impl RefusalRun {
 }
 
 /// Returns the cooldown after a refusal that asked for this time, in microseconds. It doubles if the gate closes again
-/// (`again`) and nothing succeeded since, but for a time of the server's only once and else up to 20 s; `doublings` counts
-/// how often it did so in a row.
+/// (`again`) and nothing succeeded since: once if the server named a time, and otherwise up to 20 s. `doublings` counts
+/// the doublings in a row.
 pub fn next_cooldown(asked: Option<u64>, again: bool, doublings: &mut u32) -> u64 {
     let most = if asked.is_some() {
         MAX_DOUBLINGS

@@ -26,7 +26,7 @@ use std::time::Duration;
 /// assert_eq!(backoff.delay(4, 0), Duration::ZERO);
 /// ```
 ///
-/// Setters take any value; a policy's `build` refuses those that cannot work. Without a policy, a `Backoff` saturates
+/// Setters take any value; a policy's `build` refuses those that cannot work. Outside a policy, a `Backoff` saturates
 /// and never panics, for every retry up to `u32::MAX`.
 #[derive(Clone, Debug)]
 pub struct Backoff {
@@ -70,7 +70,7 @@ impl Backoff {
         }
     }
 
-    /// No wait of its own. A server that asks for a wait still gets it.
+    /// Creates a backoff without a delay of its own. A server that asks for a wait still gets it.
     ///
     /// ```
     /// use http_retry::Backoff;
@@ -86,7 +86,8 @@ impl Backoff {
         matches!(self.growth, Growth::None)
     }
 
-    /// The same ceiling before every retry. `build` refuses one above [`max_delay`](Self::max_delay).
+    /// Creates a backoff with the same ceiling before every retry. `build` refuses one above
+    /// [`max_delay`](Self::max_delay).
     ///
     /// ```
     /// use http_retry::{Backoff, Jitter};
@@ -101,7 +102,8 @@ impl Backoff {
         Self::new(Growth::Fixed(delay))
     }
 
-    /// A ceiling of `base * n` before retry n. `build` refuses a base of 0 or above [`max_delay`](Self::max_delay).
+    /// Creates a backoff with a ceiling of `base * n` before retry n. `build` refuses a base of 0 or above
+    /// [`max_delay`](Self::max_delay).
     ///
     /// ```
     /// use http_retry::Backoff;
@@ -115,7 +117,7 @@ impl Backoff {
         Self::new(Growth::Linear(base))
     }
 
-    /// A ceiling of `base * factor^(n-1)` before retry n. `build` refuses a base of 0 or above
+    /// Creates a backoff with a ceiling of `base * factor^(n-1)` before retry n. `build` refuses a base of 0 or above
     /// [`max_delay`](Self::max_delay). Too large a value counts as [`Duration::MAX`] before the cap.
     ///
     /// ```
@@ -131,8 +133,8 @@ impl Backoff {
         Self::new(Growth::Exponential(base))
     }
 
-    /// The ceiling before each retry in turn; the last one repeats. At least one, each as long as you like: no maximum cuts them
-    /// unless [`max_delay`](Self::max_delay) sets one.
+    /// Creates a backoff with a ceiling for each retry in turn; the last one repeats. There must be at least one, each
+    /// as long as you like: they are cut only if [`max_delay`](Self::max_delay) sets a maximum.
     ///
     /// ```
     /// use http_retry::Backoff;
@@ -147,8 +149,9 @@ impl Backoff {
         Self::new(Growth::Schedule(ceilings.into()))
     }
 
-    /// The ceiling that a function returns for retry n = 1, 2, and so on. Jitter and [`max_delay`](Self::max_delay) apply
-    /// to it. It must be quick, give the same ceiling for the same n, and not panic.
+    /// Creates a backoff with the ceiling that a function returns for retry n = 1, 2, and so on. Jitter and
+    /// [`max_delay`](Self::max_delay) apply to it. The function must be quick, return the same ceiling for the same n,
+    /// and not panic.
     ///
     /// ```
     /// use http_retry::Backoff;
@@ -162,7 +165,8 @@ impl Backoff {
         Self::new(Growth::Custom(Arc::new(ceiling)))
     }
 
-    /// The factor of exponential growth, 1 to 1000, with up to six decimal places. Default 2. Other growths ignore it.
+    /// Sets the factor of exponential growth, 1 to 1000, with up to six decimal places. Default 2. Other kinds of
+    /// growth ignore it.
     ///
     /// ```
     /// use http_retry::Backoff;
@@ -179,8 +183,8 @@ impl Backoff {
         }
     }
 
-    /// The exponent of the first retry in exponential growth, 0 or 1. Default 0: the first ceiling is the base. With 1 it
-    /// is the base times the factor, as some systems have it.
+    /// Sets the exponent of the first retry in exponential growth, 0 or 1. Default 0: the first ceiling is the base.
+    /// With 1 it is the base times the factor, as in some other systems.
     ///
     /// ```
     /// use http_retry::Backoff;
@@ -194,11 +198,11 @@ impl Backoff {
         Self { first_step, ..self }
     }
 
-    /// The longest delay; `None` for no bound. Default: for linear and exponential growth 60 s, or the base if that is
-    /// longer, so that no schedule reaches hours by accident; none for the others.
+    /// Sets the longest delay; `None` for no bound. Default for linear and exponential growth: 60 s, or the base if
+    /// that is longer, so that no schedule reaches hours by accident; none for the others.
     ///
-    /// It cuts the interval that a delay is drawn from, so delays do not pile up at the maximum, unless the whole interval
-    /// lies above it. A server may ask for a longer wait
+    /// It cuts the interval that a delay is drawn from, so delays do not pile up at the maximum unless the whole
+    /// interval lies above it. A server may ask for a longer wait
     /// ([`max_server_delay`](crate::RetryPolicyBuilder::max_server_delay)).
     ///
     /// ```
@@ -216,15 +220,15 @@ impl Backoff {
         }
     }
 
-    /// The random part of the ceiling. Default [`Jitter::Full`], which spreads clients the most.
+    /// Sets the random part of the ceiling. Default [`Jitter::Full`], which spreads clients the most.
     #[must_use]
     pub fn jitter(self, jitter: Jitter) -> Self {
         let jitter = jitter.named();
         Self { jitter, ..self }
     }
 
-    /// Cuts the ceiling at [`max_delay`](Self::max_delay), and not the drawn delay: a jitter above 1 may exceed it. Default
-    /// both are cut, so that no delay exceeds the maximum.
+    /// Cuts the ceiling at [`max_delay`](Self::max_delay), but not the drawn delay: a jitter above 1 may exceed it. By
+    /// default both are cut, so that no delay exceeds the maximum.
     ///
     /// ```
     /// use http_retry::{Backoff, Jitter};
@@ -240,8 +244,8 @@ impl Backoff {
         self.cap(CapMode::Before)
     }
 
-    /// Cuts the drawn delay at [`max_delay`](Self::max_delay), and not the ceiling: with [`Jitter::Equal`], a retry whose
-    /// ceiling is more than twice the maximum waits exactly the maximum. Default both are cut.
+    /// Cuts the drawn delay at [`max_delay`](Self::max_delay), but not the ceiling: with [`Jitter::Equal`], a retry
+    /// whose ceiling is more than twice the maximum waits exactly the maximum. By default both are cut.
     #[must_use]
     pub fn cap_after_jitter(self) -> Self {
         self.cap(CapMode::After)
@@ -253,8 +257,8 @@ impl Backoff {
 }
 
 impl Backoff {
-    /// The longest delay before retry n = 1, 2, and so on, before jitter. With decorrelated jitter it is three times the
-    /// first ceiling, and three times more with each retry. n = 0 counts as 1.
+    /// Returns the longest delay before retry n = 1, 2, and so on, before jitter. With decorrelated jitter it is three
+    /// times the first ceiling, and three times more with each retry. n = 0 counts as 1.
     ///
     /// ```
     /// use http_retry::Backoff;
@@ -277,8 +281,8 @@ impl Backoff {
         }
     }
 
-    /// The delay before retry n = 1, 2, and so on, for one random number: 0 gives the shortest, `u64::MAX` the longest, and
-    /// those between are uniform. n = 0 counts as 1.
+    /// Returns the delay before retry n = 1, 2, and so on, for one random number: 0 gives the shortest, `u64::MAX` the
+    /// longest, and those in between are uniform. n = 0 counts as 1.
     ///
     /// ```
     /// use http_retry::Backoff;
@@ -292,8 +296,8 @@ impl Backoff {
         self.delay_after(Duration::ZERO, n, random)
     }
 
-    /// The delay before retry n, after a delay of `previous`, on which decorrelated jitter builds; zero before the first
-    /// retry. Other jitters do not look at it.
+    /// Returns the delay before retry n after a delay of `previous`, on which decorrelated jitter builds; zero before
+    /// the first retry. Other jitters ignore it.
     ///
     /// ```
     /// use http_retry::{Backoff, Jitter};
@@ -311,7 +315,7 @@ impl Backoff {
         nanos(least.as_nanos().saturating_add(uniform(random, span)))
     }
 
-    /// The longest delay that [`Backoff::delay_after`] can give for retry n.
+    /// Returns the longest delay that [`Backoff::delay_after`] can give for retry n.
     pub(crate) fn longest(&self, n: u32) -> Duration {
         match self.jitter {
             Jitter::Decorrelated => self.ceiling(n).min(self.limit()),
@@ -334,7 +338,7 @@ impl Backoff {
                 (min.of(ceiling), max.of(ceiling))
             }
         };
-        // Decorrelated jitter draws from no ceiling that was cut before.
+        // Decorrelated jitter does not draw from a ceiling that was cut before, so its interval is cut here.
         match (self.cap, self.jitter) {
             (
                 CapMode::Before,
@@ -363,7 +367,7 @@ impl Backoff {
         }
     }
 
-    /// The maximum delay.
+    /// Returns the maximum delay.
     pub(in crate::policy) fn limit(&self) -> Duration {
         match (self.max_delay, &self.growth) {
             (MaxDelay::Given(limit), _) => limit.unwrap_or(Duration::MAX),
@@ -497,8 +501,8 @@ pub enum Jitter {
 }
 
 impl Jitter {
-    /// The ceiling times `min` to times `max`, each 0 to 1000, `min` at most `max`: `Jitter::between(0.8, 1.2)` is 20 %
-    /// either way. A policy's `build` refuses other values.
+    /// Creates a jitter from the ceiling times `min` to the ceiling times `max`, each 0 to 1000, `min` at most `max`:
+    /// `Jitter::between(0.8, 1.2)` is 20 % either way. A policy's `build` refuses other values.
     #[must_use]
     pub fn between(min: impl Into<Decimal>, max: impl Into<Decimal>) -> Self {
         Self::Between {
@@ -507,7 +511,7 @@ impl Jitter {
         }
     }
 
-    /// The same under its own name, where it has one.
+    /// Returns the same jitter under its own name, if it has one.
     pub(super) fn named(self) -> Self {
         let named = [Self::None, Self::Full, Self::Equal];
         let same = |other: &Self| other.interval() == self.interval();
@@ -556,7 +560,7 @@ impl fmt::Display for Jitter {
     }
 }
 
-/// Where the maximum delay cuts.
+/// The values that the maximum delay cuts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CapMode {
     /// The ceiling and the drawn delay.

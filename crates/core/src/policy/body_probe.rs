@@ -5,10 +5,10 @@ use super::verdict::Verdict;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-/// A look at a body, chunk by chunk, that breaks once it has seen enough.
+/// A function that looks at a body, chunk by chunk, and breaks once it has seen enough.
 pub type Inspect<'a> = dyn FnMut(&[u8]) -> ControlFlow<()> + Send + 'a;
 
-/// The reason why the reading of a body has ended.
+/// The reason for ending the read of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Inspected {
@@ -66,24 +66,24 @@ pub enum Inspected {
 /// # Ok::<(), http_retry::ConfigError>(())
 /// ```
 pub trait StreamHolder: Send + Sync {
-    /// Returns the probe of this response, or `None` to hand it over at its head. It is asked about responses that are
-    /// successes so far, and only if a retry may still follow.
+    /// Returns the probe for this response, or `None` to hand the response over at its head. It is called for responses
+    /// that are successes so far, and only if a retry may still follow.
     fn hold(&self, outcome: &Outcome<'_>) -> Option<Box<dyn BodyProbe>>;
 
-    /// Returns the longest time for which a probe reads, above 0; `None` leaves it to the limits of the attempt. `build`
-    /// refuses 0.
+    /// Returns the longest time for which a probe reads, above 0, or `None` to leave it to the limits of the attempt.
+    /// `build` refuses 0.
     fn first_event_timeout(&self) -> Option<Duration>;
 }
 
 /// Reads the start of one response's body, and judges the response by it.
 ///
-/// The caller gets the whole body, unless the verdict leads to a retry. What was read stays in memory until then, so a
-/// probe must break after a number of bytes of its own choice. [`StreamHolder`] shows one.
+/// The caller gets the whole body, unless the verdict leads to a retry. The bytes read stay in memory until then, so a
+/// probe must break after a number of bytes of its own choice. [`StreamHolder`] has an example.
 pub trait BodyProbe: Send {
     /// Reads the next bytes of the body, in order; returns `Break` once it has seen enough. It must not panic.
     fn push(&mut self, chunk: &[u8]) -> ControlFlow<()>;
 
-    /// Returns the verdict on the response, or `None` if it is what the caller asked for. Called once, after the last
-    /// chunk.
+    /// Returns the verdict on the response, or `None` if it is what the caller asked for. It is called once, after the
+    /// last chunk.
     fn verdict(&mut self, end: Inspected) -> Option<Verdict>;
 }

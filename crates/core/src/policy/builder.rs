@@ -1,4 +1,4 @@
-//! Builds a policy from settings, and refuses settings that cannot work.
+//! The builder of policies, which refuses settings that cannot work.
 
 mod inside;
 mod limits;
@@ -16,11 +16,11 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::sync::Arc;
 
-/// Builds a [`RetryPolicy`]. Settings start from [`RetryPolicy::background`], or from the policy of
+/// A builder of a [`RetryPolicy`]. Settings start from [`RetryPolicy::background`], or from the policy of
 /// [`RetryPolicy::to_builder`].
 ///
-/// Each setter says its units, bounds and default; the defaults are those of `background`. A setter called twice keeps the
-/// last value, unless it says that it adds one. [`build`](Self::build) refuses what cannot work.
+/// Each setter documents its units, bounds and default; the defaults are those of `background`. A setter called twice
+/// keeps the last value, unless it is documented to add one. [`build`](Self::build) refuses settings that cannot work.
 ///
 /// ```
 /// use http_retry::{Backoff, RetryPolicy};
@@ -44,19 +44,19 @@ pub struct RetryPolicyBuilder {
     max_refused: Option<u32>,
     rules: Vec<Rule>,
     origins: Vec<Origin>,
-    /// What a setter could not take.
+    /// The first error of a setter.
     refused: Option<ConfigError>,
 }
 
 impl RetryPolicy {
-    /// A builder that starts from [`RetryPolicy::background`]; the policy that it builds is named `custom`.
+    /// Returns a builder that starts from [`RetryPolicy::background`]; the policy that it builds is named `custom`.
     pub fn builder() -> RetryPolicyBuilder {
         let mut builder = Self::background().to_builder();
         builder.settings.name = "custom".into();
         builder
     }
 
-    /// A builder that starts from this policy, which stays as it is.
+    /// Returns a builder that starts from this policy, which does not change.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -79,10 +79,10 @@ impl RetryPolicy {
 }
 
 impl RetryPolicyBuilder {
-    /// The delay before each retry. Default exponential from 2 s, factor 2, with full jitter, at most 60 s.
+    /// Sets the delay before each retry. Default exponential from 2 s, factor 2, with full jitter, at most 60 s.
     ///
     /// A server that asks for a longer wait gets it ([`max_server_delay`](Self::max_server_delay)). `build` refuses a
-    /// backoff that cannot work: each function of [`Backoff`] says what it takes.
+    /// backoff that cannot work: each function of [`Backoff`] documents its bounds.
     ///
     /// ```
     /// use http_retry::{Backoff, RetryPolicy};
@@ -97,11 +97,11 @@ impl RetryPolicyBuilder {
         self.with(|settings| settings.backoff = backoff)
     }
 
-    /// Which methods may be repeated after the server may have processed the request. Default
+    /// Sets the methods that may be repeated after the server may have processed the request. Default
     /// [`Methods::Idempotent`]; [`Methods::All`] in `RetryPolicy::llm`.
     ///
-    /// A single POST becomes safe to repeat by an `Idempotency-Key` header, or by
-    /// [`RetryOverride::idempotent`](crate::RetryOverride::idempotent) where the caller knows that it is.
+    /// A single POST becomes safe to repeat with an `Idempotency-Key` header, or with
+    /// [`RetryOverride::idempotent`](crate::RetryOverride::idempotent) if the caller knows that it is.
     ///
     /// ```
     /// use http_retry::{Methods, RetryPolicy};
@@ -113,23 +113,23 @@ impl RetryPolicyBuilder {
     ///
     /// # Source
     ///
-    /// RFC 9110 section 9.2.2: a client does not repeat a request automatically whose method is not idempotent, unless it
-    /// knows that the request is, or that it was not applied.
+    /// RFC 9110 section 9.2.2: a client does not automatically repeat a request whose method is not idempotent, unless
+    /// it knows that the request is, or that it was not applied.
     pub fn methods(self, methods: Methods) -> Self {
         self.with(|settings| settings.methods = methods)
     }
 
-    /// Adds a function that goes before the standard tables: `None` leaves an outcome to the next classifier and to them,
-    /// and so does `Success` for an error. It sees the verdict of `classify_error` on an error, and overrides it. It must
-    /// not panic.
+    /// Adds a function that judges outcomes before the standard tables. `None` leaves an outcome to the next classifier
+    /// and to the tables, and so does `Success` for an error. For an error, the function sees the verdict of
+    /// `classify_error`, and overrides it. It must not panic.
     ///
-    /// It runs once for each attempt, and a second time only with new evidence ([`Classify`] says which). Of several
-    /// calls of `classify` and [`classifier`](Self::classifier), the first that returns a verdict decides.
+    /// It runs once for each attempt, and again only on new evidence (see [`Classify`]). Of several calls of `classify`
+    /// and [`classifier`](Self::classifier), the first that returns a verdict decides.
     ///
     /// ```
     /// use http_retry::{Class, Reach, RetryPolicy};
     ///
-    /// // This API answers 409 while a record is locked, and then has changed nothing.
+    /// // This API responds with 409 while a record is locked, and has then changed nothing.
     /// let policy = RetryPolicy::builder()
     ///     .classify(|outcome| {
     ///         let locked = outcome.status().is_some_and(|status| status == 409);
@@ -145,9 +145,9 @@ impl RetryPolicyBuilder {
         self.classifier(move |outcome: &Outcome<'_>| rule(outcome).map(Into::into))
     }
 
-    /// Adds a classifier of your own type, such as one that reads bodies ([`Classify`] shows one). It goes after those that
-    /// were added before, and before every [`dialect`](Self::dialect) and the standard tables; no header of the server
-    /// overrules it. Default none.
+    /// Adds a classifier of your own type, such as one that reads bodies ([`Classify`] has an example). It comes after
+    /// those that were added before, and before every [`dialect`](Self::dialect) and the standard tables; no header of
+    /// the server overrules it. Default none.
     ///
     /// `build` refuses one that fails its own [`check`](Classify::check).
     pub fn classifier(self, classifier: impl Classify) -> Self {
@@ -157,14 +157,13 @@ impl RetryPolicyBuilder {
         }
     }
 
-    /// Adds what the service means by its responses: a `Dialect`,
-    /// `Dialects` by host, or a classifier of your own type. It goes after every
-    /// [`classifier`](Self::classifier) and the dialects that were added before, and before the standard tables; the
-    /// server overrules it with `x-should-retry` ([`header_rules`](Self::header_rules)). Default none; in
-    /// `RetryPolicy::llm` the table of LLM APIs.
+    /// Adds the service's own meaning of its responses: a `Dialect`, `Dialects` by host, or a classifier of your own
+    /// type. It comes after every [`classifier`](Self::classifier) and the dialects that were added before, and before
+    /// the standard tables; the server overrules it with `x-should-retry` ([`header_rules`](Self::header_rules)).
+    /// Default none; in `RetryPolicy::llm` the table of LLM APIs.
     ///
-    /// `build` refuses one that fails its own [`check`](Classify::check): a dialect with a row that cannot work, with more
-    /// than 64 rows of its own, or with more than 16 places of a JSON body.
+    /// `build` refuses one that fails its own [`check`](Classify::check): a dialect with a row that cannot work, with
+    /// more than 64 rows of its own, or with more than 16 locations in a JSON body.
     pub fn dialect(self, dialect: impl Classify) -> Self {
         match dialect.check() {
             Ok(()) => self.with(|settings| settings.classifiers.add_dialect(Arc::new(dialect))),
@@ -172,36 +171,36 @@ impl RetryPolicyBuilder {
         }
     }
 
-    /// Adds a dialect for each host: the same as [`dialect`](Self::dialect).
+    /// Adds a dialect for each host, the same as [`dialect`](Self::dialect).
     pub fn dialects(self, dialects: impl Classify) -> Self {
         self.dialect(dialects)
     }
 
-    /// Holds back the start of the responses that `holder` chooses, to retry one that turns out to be a failure
-    /// ([`StreamHolder`] shows one; `llm::HoldStreams` chooses the streams of LLM APIs until their first output). Default
-    /// none: the caller gets each response at its head.
+    /// Holds back the start of the responses that `holder` chooses, to retry those that turn out to be failures
+    /// ([`StreamHolder`] has an example; `llm::HoldStreams` chooses the streams of LLM APIs until their first output).
+    /// Default none: the caller gets each response at its head.
     ///
-    /// A hold lasts at most as long as [`StreamHolder::first_event_timeout`], the attempt and the deadline allow; a timeout
-    /// of 0 is an error at `build`.
+    /// A response is held back at most as long as [`StreamHolder::first_event_timeout`], the attempt and the deadline
+    /// allow; a timeout of 0 is an error at `build`.
     pub fn hold_streams(self, holder: impl StreamHolder + 'static) -> Self {
         self.with(|settings| settings.streams = Some(Arc::new(holder)))
     }
 
-    /// Changes the body of a request that the server refused for good, and sends it again ([`Rewrite`] shows how;
-    /// `llm::Truncation` cuts the longest text of a prompt). Default none: what is sent again is what the caller sent.
+    /// Changes the body of a request that the server refused for good, and sends it again ([`Rewrite`] has an example;
+    /// `llm::Truncation` cuts the longest text of a prompt). Default none: a retry sends what the caller sent.
     ///
-    /// Each change is a retry without a wait, an event, and a line of the report. A body without a copy in memory is not
-    /// changed: with tower a body must be a `String` or a `ReplayBody`.
+    /// Each change is a retry without a wait, an event, and a line in the report. A body without a copy in memory is
+    /// not changed: with tower it must be a `String` or a `ReplayBody`.
     pub fn rewrite(self, rewrite: impl Rewrite + 'static) -> Self {
         self.with(|settings| settings.rewrite = Some(Arc::new(rewrite)))
     }
 
-    /// What your own error type means, anywhere in an error's source chain; for several types, call it several times.
-    /// The function must not panic.
+    /// Adds a function that judges errors of your own type, found anywhere in an error's source chain; for several
+    /// types, call it several times. The function must not panic.
     ///
-    /// It returns class and reach, a [`Verdict`] that may also say when to come back, or an
-    /// `Option` of one of these; nothing leaves the verdict to the rest of the chain. Unless errors are boxed, the source
-    /// chain of a service's own error type is read only if you name the type here, at least by `|_: &MyError| ()`.
+    /// It returns class and reach, a [`Verdict`] that may also say when to come back, or an `Option` of one of these;
+    /// `None` leaves the verdict to the rest of the chain. Unless errors are boxed, the source chain of a service's own
+    /// error type is read only if you name the type here, at least by `|_: &MyError| ()`.
     ///
     /// ```
     /// use http_retry::{Class, Reach, RetryPolicy};
@@ -220,20 +219,22 @@ impl RetryPolicyBuilder {
         self.own_error(OwnError::new(judge))
     }
 
-    /// Whether a few headers that every server may send say more than its status. Default yes; no is plain HTTP.
+    /// Enables or disables the header rules: a few headers that any server may send and that say more than the status.
+    /// Default `true`; `false` is plain HTTP.
     ///
-    /// Each wrong guess costs one retry, at a time that the server named itself:
+    /// Each wrong guess costs one retry, at a time that the server itself named:
     ///
-    /// - 403 that names a time, by a delay that can be read or by the reset of a quota of which nothing remains, is a
-    ///   throttle, and refused.
+    /// - A 403 that names a time, by a delay that can be read or by the reset of a spent quota, is a throttle, and
+    ///   refused.
     /// - `x-amzn-errortype` with the name of a throttle makes any 4xx one.
-    /// - `x-should-retry` and `stripe-should-retry`: `false` stops, whatever a dialect says; `true` makes an answer that
-    ///   would not be repeated worth another attempt, as one that may have been processed.
+    /// - `x-should-retry` and `stripe-should-retry`: `false` stops, whatever a dialect says; `true` makes a response
+    ///   that would not be repeated worth another attempt, as one that may have been processed.
     pub fn header_rules(self, header_rules: bool) -> Self {
         self.with(|settings| settings.classifiers.header_rules = header_rules)
     }
 
-    /// The name that [`RetryPolicy::explain`] tells. Default that of the policy that the builder started from, or `custom`.
+    /// Sets the name that [`RetryPolicy::explain`] shows. Default that of the policy that the builder started from, or
+    /// `custom`.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -246,8 +247,8 @@ impl RetryPolicyBuilder {
         self.with(|settings| settings.name = name.into())
     }
 
-    /// Says where a setting comes from, as [`RetryPolicy::explain`] tells it: its field, its value in words, and the place.
-    /// For a program that puts policies together from files of its own. A policy with an origin is not called changed.
+    /// Records the origin of a setting for [`RetryPolicy::explain`]: its field, its value as text, and the location. It
+    /// is for a program that assembles policies from files of its own. A policy with an origin is not called changed.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -270,13 +271,13 @@ impl RetryPolicyBuilder {
         self
     }
 
-    /// Builds the policy. Its name, which [`RetryPolicy::explain`] tells, is that of the policy that the builder started
-    /// from, or `custom`.
+    /// Builds the policy. Its name, which [`RetryPolicy::explain`] shows, is that of the policy that the builder
+    /// started from, or `custom`.
     ///
     /// # Errors
     ///
-    /// A [`ConfigError`] that names the first field that cannot work, its value, and what is allowed; each setter says what
-    /// it takes. Nothing panics, and no value is replaced by another in silence.
+    /// A [`ConfigError`] that names the first field that cannot work, its value, and what is allowed; each setter
+    /// documents its bounds. Nothing panics, and no value is silently replaced by another.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -295,7 +296,7 @@ impl RetryPolicyBuilder {
             max_retries,
             max_refused,
             never: self.settings.never && max_retries == 0,
-            // Its origins say what it was changed to.
+            // The origins show what was changed.
             changed: self.origins.is_empty(),
             rules: Rules {
                 list: self.rules.into(),
@@ -310,7 +311,7 @@ impl RetryPolicyBuilder {
         Ok(RetryPolicy(Arc::new(settings)))
     }
 
-    /// Builds a preset of your own, which [`RetryPolicy::explain`] calls by this name.
+    /// Builds a preset of your own, under this name in [`RetryPolicy::explain`].
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -335,7 +336,8 @@ impl RetryPolicyBuilder {
         self
     }
 
-    /// A limit of the caller's own bounds all attempts, unless the refused ones have one too.
+    /// Returns the limit of refused attempts. A limit that the caller set bounds all attempts, unless the refused ones
+    /// have one too.
     fn refused_apart(&self) -> u32 {
         let inherited = if self.max_retries.or(self.max_attempts).is_some() {
             0

@@ -4,7 +4,7 @@ use http::{HeaderMap, StatusCode};
 use std::fmt;
 use std::sync::Arc;
 
-/// A response that no server has sent: what the caller gets in the place of the last outcome, by
+/// A response that no server has sent, which replaces the last outcome for the caller by
 /// [`OnExhausted::Respond`](super::rules::OnExhausted::Respond).
 ///
 /// ```
@@ -35,7 +35,7 @@ pub struct CannedResponse {
 }
 
 impl CannedResponse {
-    /// A response of this status, without headers and with an empty body.
+    /// Creates a response with this status, without headers and with an empty body.
     pub fn new(status: StatusCode) -> Self {
         Self {
             status,
@@ -44,7 +44,7 @@ impl CannedResponse {
         }
     }
 
-    /// Its headers, in the place of those given before. Default none; a `content-type` is not made up.
+    /// Sets the headers, replacing earlier ones. Default none; no `content-type` is added.
     pub fn headers(self, headers: impl Into<Arc<HeaderMap>>) -> Self {
         Self {
             headers: headers.into(),
@@ -52,7 +52,7 @@ impl CannedResponse {
         }
     }
 
-    /// Its body, as text. Default empty.
+    /// Sets the body, as text. Default empty.
     pub fn body(self, body: impl Into<Arc<str>>) -> Self {
         Self {
             body: body.into(),
@@ -61,7 +61,7 @@ impl CannedResponse {
     }
 }
 
-/// Without headers and body, which may hold a secret.
+/// Omits headers and body, which may hold a secret.
 impl fmt::Debug for CannedResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CannedResponse")

@@ -1,4 +1,4 @@
-//! Classifiers: what judges outcomes before the standard tables.
+//! Classifiers, which judge outcomes before the standard tables.
 //!
 //! A policy has one ordered list of them, [`Classifiers`]. The first that returns a verdict decides:
 //!
@@ -22,14 +22,14 @@ use std::sync::Arc;
 
 /// Judges outcomes before the standard tables.
 ///
-/// It is for what neither a rule ([`rules`](super::rules)) nor a row of a dialect
-/// (`Dialect`) can say. It sees no clock and does no I/O. A closure is a classifier too.
+/// It is for outcomes that neither a rule ([`rules`](super::rules)) nor a row of a dialect (`Dialect`) can describe. It
+/// sees no clock and does no I/O. A closure is a classifier too.
 ///
-/// It runs once for each attempt, and again only with new evidence: after the start of the response's body or the
-/// error's message was read, and after an attempt that ran out of time could not be cut and has ended.
+/// It runs once for each attempt, and again only on new evidence: after the start of the response's body or the error's
+/// message has been read, and after an attempt that ran out of time could not be cut and has ended.
 ///
-/// Only [`classify`](Self::classify) is required. The other methods are for tables of a service's own: a
-/// `Dialect` is a classifier that uses all of them.
+/// Only [`classify`](Self::classify) is required. The other methods serve a service's own tables: a `Dialect` is a
+/// classifier that uses all of them.
 ///
 /// ```
 /// use http::StatusCode;
@@ -61,7 +61,7 @@ pub trait Classify: Send + Sync + 'static {
     /// Returns `true` if it needs the start of the response's body to judge this outcome. Default `false`.
     ///
     /// The layer then reads up to 64 KiB, for at most 2 s, and [`Outcome::body`] holds what was read; the caller still
-    /// gets the whole response. It is not asked if the body has been read already.
+    /// gets the whole response. The method is not called if the body has been read already.
     fn reads_body(&self, outcome: &Outcome<'_>) -> bool {
         let _ = outcome;
         false
@@ -69,33 +69,34 @@ pub trait Classify: Send + Sync + 'static {
 
     /// Returns `true` if it may judge a response whose status is a success (100 to 399). Default `true`.
     ///
-    /// A policy without such a classifier hands successes over without asking any.
+    /// A policy without such a classifier hands successes over without calling any.
     fn judges_successes(&self) -> bool {
         true
     }
 
-    /// Returns the places of a JSON body that [`classify`](Self::classify) looks at with
+    /// Returns the locations in a JSON body that [`classify`](Self::classify) looks at with
     /// [`ErrorBody::json`](super::ErrorBody::json), so that one walk over the body finds them all. Default none: each
-    /// look is then a walk of its own.
+    /// lookup then walks the body on its own.
     fn pointers(&self, outcome: &Outcome<'_>) -> Vec<Pointer> {
         let _ = outcome;
         Vec::new()
     }
 
-    /// Returns the name of a row that has judged ([`Verdict::by_row`]), such as `shop[0]`, for reports. Default `None`.
+    /// Returns the name of a row that gave a verdict ([`Verdict::by_row`]), such as `shop[0]`, for reports. Default
+    /// `None`.
     fn row_name(&self, row: u32) -> Option<Arc<str>> {
         let _ = row;
         None
     }
 
-    /// Returns the header in which the service takes an idempotency key, besides the usual ones. Default `None`. Of
-    /// several classifiers, the first that returns one counts.
+    /// Returns the header in which the service takes an idempotency key, besides the usual ones. Default `None`. If
+    /// several classifiers return one, the first counts.
     fn key_header(&self) -> Option<HeaderName> {
         None
     }
 
-    /// Returns whether idempotency keys that a layer makes are sent in quotes. Default `None`, which counts as `false`. Of
-    /// several classifiers, the first that returns one counts.
+    /// Returns `Some(true)` if idempotency keys that a layer makes are sent in quotes. Default `None`, which counts as
+    /// `false`. If several classifiers return a value, the first counts.
     fn quotes_keys(&self) -> Option<bool> {
         None
     }
@@ -125,7 +126,7 @@ where
     }
 }
 
-/// A shared classifier, such as one that several policies have.
+/// A shared classifier, such as one that several policies use.
 impl Classify for Arc<dyn Classify> {
     fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
         (**self).classify(outcome)
@@ -164,21 +165,21 @@ impl Classify for Arc<dyn Classify> {
     }
 }
 
-/// The classifiers of a policy, in the order in which they are asked.
+/// The classifiers of a policy, in the order in which they are called.
 #[derive(Clone)]
 pub(super) struct Classifiers {
     list: Vec<Arc<dyn Classify>>,
-    /// The place of the first dialect; no header rule overrules those before it.
+    /// The index of the first dialect; no header rule overrules the classifiers before it.
     first_dialect: usize,
     pub(super) header_rules: bool,
-    // What the list says, found once.
+    // Derived from the list whenever it changes.
     judges_successes: bool,
     key_header: Option<HeaderName>,
     quotes_keys: bool,
 }
 
 impl Default for Classifiers {
-    /// The header rules alone.
+    /// Returns the header rules alone.
     fn default() -> Self {
         Self {
             list: Vec::new(),
@@ -199,7 +200,7 @@ impl Classifiers {
         self.update();
     }
 
-    /// Adds a table of a service, which the header rules may overrule.
+    /// Adds a dialect, which the header rules may overrule.
     pub(super) fn add_dialect(&mut self, dialect: Arc<dyn Classify>) {
         self.list.push(dialect);
         self.update();
@@ -217,11 +218,11 @@ impl Classifiers {
         self.list.is_empty()
     }
 
-    /// Returns the verdict of the first that has one.
+    /// Returns the first verdict on an outcome, or `None` if no classifier has one.
     pub(super) fn verdict(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
         for (place, classifier) in self.list.iter().enumerate() {
             let verdict = classifier.classify(outcome);
-            // There is nothing to hand over as a success if there is no response.
+            // An error has no response to hand over as a success.
             let verdict = verdict.filter(|own| own.class != Class::Success || !outcome.is_error());
             if let Some(verdict) = verdict {
                 let verdict = verdict.of_classifier(u16::try_from(place).unwrap_or(u16::MAX));
@@ -272,7 +273,7 @@ impl Classifiers {
     }
 }
 
-/// What the user taught the policy about one error type.
+/// The user's function that judges errors of one type.
 #[derive(Clone)]
 pub struct OwnError {
     seen: fn(&dyn Any) -> Option<&(dyn Error + 'static)>,
@@ -295,9 +296,9 @@ impl OwnError {
 }
 
 impl RetryPolicy {
-    /// Returns the outcome as this policy judges it: by the first classifier that has a verdict, else by its dialects and
-    /// the header rules ([`RetryPolicyBuilder::header_rules`](crate::RetryPolicyBuilder::header_rules)), of which
-    /// `x-should-retry` overrules a dialect, else unchanged.
+    /// Returns the outcome as this policy judges it: by the first classifier that has a verdict, else by its dialects
+    /// and the header rules ([`RetryPolicyBuilder::header_rules`](crate::RetryPolicyBuilder::header_rules)), else
+    /// unchanged. The header `x-should-retry` overrules a dialect.
     ///
     /// ```
     /// use http::{HeaderMap, StatusCode};
@@ -320,15 +321,15 @@ impl RetryPolicy {
         own.map_or(outcome, |own| outcome.judged(own))
     }
 
-    /// The row of a dialect that has judged an outcome, such as `github[1]`; `None` if none has. The outcome is one that
-    /// this policy has [classified](Self::classify).
+    /// Returns the row of a dialect that judged an outcome, such as `github[1]`, or `None` if none did. The outcome
+    /// must be one that this policy has [classified](Self::classify).
     #[must_use]
     #[inline]
     pub fn row_of(&self, outcome: &Outcome<'_>) -> Option<Arc<str>> {
         self.0.classifiers.row_name(outcome.row()?)
     }
 
-    /// Returns the verdict of the policy's classifiers and header rules, if there is one.
+    /// Returns the verdict of the policy's classifiers and header rules, or `None` if there is none.
     pub(crate) fn own_verdict(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
         self.0.classifiers.verdict(outcome)
     }
@@ -344,27 +345,27 @@ impl RetryPolicy {
         outcome.body().is_none() && self.0.classifiers.reads_body(outcome)
     }
 
-    /// Returns `true` if a classifier or a rule may ask which request an outcome belongs to.
+    /// Returns `true` if a classifier or a rule may look at the request that an outcome belongs to.
     #[must_use]
     #[inline]
     pub fn asks_for_the_request(&self) -> bool {
         !self.0.classifiers.is_empty() || self.has_rules()
     }
 
-    /// Returns the places of a JSON body that classifiers look at.
+    /// Returns the locations in a JSON body that classifiers look at.
     #[must_use]
     #[inline]
     pub fn pointers(&self, outcome: &Outcome<'_>) -> Vec<Pointer> {
         self.0.classifiers.pointers(outcome)
     }
 
-    /// The error behind a value of any type, if the policy was taught that type.
+    /// Returns the error behind a value of any type, or `None` if the policy does not know that type.
     #[inline]
     pub fn own_error<'a>(&self, value: &'a dyn Any) -> Option<&'a (dyn Error + 'static)> {
         self.0.own_errors.iter().find_map(|own| (own.seen)(value))
     }
 
-    /// What the policy was taught about an error.
+    /// Returns the verdict of the user's function for an error, or `None` if there is none.
     #[inline]
     pub fn judge(&self, error: &(dyn Error + 'static)) -> Option<Verdict> {
         self.0.own_errors.iter().find_map(|own| (own.judge)(error))
@@ -377,7 +378,7 @@ mod tests {
     use crate::policy::{Reach, RetryPolicy};
     use http::{HeaderMap, HeaderValue, StatusCode};
 
-    /// A table of one row, as a crate of its own could have it.
+    /// A table of one row, as another crate could define it.
     struct Table {
         name: &'static str,
         status: u16,

@@ -1,17 +1,17 @@
-//! The standard tables: what a status or a kind of error means for a retry.
+//! The standard tables: the meaning of a status or a kind of error for a retry.
 
 use http::StatusCode;
 use std::fmt;
 
-/// What one attempt's outcome means for a retry.
+/// The meaning of an attempt's outcome for a retry.
 ///
-/// The standard table of statuses; a policy's classifier, dialect and header rules go before it. Unless the outcome proves that
-/// the request was not processed ([`Reach`]), only an idempotent request is repeated.
+/// The standard table of statuses; a policy's classifier, dialect and header rules take precedence. Unless the outcome
+/// proves that the request was not processed ([`Reach`]), only an idempotent request is repeated.
 ///
 #[doc = include_str!("classify/statuses.md")]
 ///
-/// A status that is repeated for every method says that the request was not processed. An overload does not: a proxy may
-/// say so after the server behind it has processed the request.
+/// A status that is repeated for every method says that the request was not processed. An overload does not: a proxy
+/// may report it after the server behind it has processed the request.
 ///
 /// ```
 /// use http::{HeaderMap, StatusCode};
@@ -26,24 +26,24 @@ use std::fmt;
 ///
 /// # Source
 ///
-/// RFC 9110 sections 10.2.3 (Retry-After), 15.5.9 (408), 15.5.14 (413) and 15.6.4 (503); RFC 6585 section 4 (429); RFC 8470
-/// section 5.2 (425). 520 to 530 and 599 are proxies' own, 529 is an overloaded LLM API.
+/// RFC 9110 sections 10.2.3 (Retry-After), 15.5.9 (408), 15.5.14 (413) and 15.6.4 (503); RFC 6585 section 4 (429); RFC
+/// 8470 section 5.2 (425). 520 to 530 and 599 are proxies' own, 529 is an overloaded LLM API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Class {
     /// The caller has what it asked for. The budget gets its deposit.
     Success,
-    /// It failed, and the same request may well succeed a moment later.
+    /// The attempt failed, and the same request may well succeed a moment later.
     Transient,
-    /// The server asks for less: it may succeed later, and trying sooner makes things worse. Where the policy has a
-    /// gate, a 429 closes it, and mostly another status that names a time; 413, 503 and 529 never do.
+    /// The server asks for less: the request may succeed later, and trying sooner makes things worse. If the policy has
+    /// a gate, a 429 closes it, and so does nearly every other status that names a time; 413, 503 and 529 never do.
     Throttled,
-    /// Repeating the same request cannot help, or nothing says that it can.
+    /// Repeating the same request cannot help, or nothing indicates that it can.
     Permanent,
 }
 
 impl Class {
-    /// Every class, in the order of the declaration: for a test or a dashboard that must know each.
+    /// Every class, in declaration order: for a test or a dashboard that must know each.
     pub const ALL: &'static [Self] = &[
         Self::Success,
         Self::Transient,
@@ -51,7 +51,7 @@ impl Class {
         Self::Permanent,
     ];
 
-    /// A stable name, for metric labels: `success`, `transient`, `throttled`, `permanent`.
+    /// Returns a stable name for metric labels: `success`, `transient`, `throttled`, `permanent`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -62,7 +62,7 @@ impl Class {
         }
     }
 
-    /// The same as a sentence, for people.
+    /// Returns the same as a sentence, for people.
     #[must_use]
     pub fn explain(self) -> &'static str {
         match self {
@@ -80,14 +80,14 @@ impl fmt::Display for Class {
     }
 }
 
-/// How far one attempt got, which tells whether sending it again could do something twice.
+/// The progress of one attempt, which shows if sending it again could take effect twice.
 ///
 /// ```
 /// use http_retry::{ErrorKind, Outcome, Reach};
 ///
 /// // No connection: even a POST may be sent again.
 /// assert_eq!(Outcome::error(ErrorKind::Connect).reach(), Reach::Unsent);
-/// // No answer: nobody knows what became of it.
+/// // No response: the request may have been processed.
 /// assert_eq!(Outcome::error(ErrorKind::Timeout).reach(), Reach::Ambiguous);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -99,18 +99,18 @@ pub enum Reach {
     Refused,
     /// The request was sent, at least in part, and may have been processed.
     Ambiguous,
-    /// The server processed the request and answered.
+    /// The server processed the request and responded.
     Answered,
 }
 
 impl Reach {
-    /// Every reach, in the order of the declaration: for a test or a dashboard that must know each.
+    /// Every reach, in declaration order: for a test or a dashboard that must know each.
     pub const ALL: &'static [Self] =
         &[Self::Unsent, Self::Refused, Self::Ambiguous, Self::Answered];
 }
 
 impl Reach {
-    /// A stable name, for metric labels: `unsent`, `refused`, `ambiguous`, `answered`.
+    /// Returns a stable name for metric labels: `unsent`, `refused`, `ambiguous`, `answered`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -121,8 +121,8 @@ impl Reach {
         }
     }
 
-    /// Whether even a request that must be processed once may be sent again: `true` for [`Unsent`](Self::Unsent) and
-    /// [`Refused`](Self::Refused).
+    /// Returns `true` if even a request that must be processed only once may be sent again: for
+    /// [`Unsent`](Self::Unsent) and [`Refused`](Self::Refused).
     #[must_use]
     pub fn is_unprocessed(self) -> bool {
         matches!(self, Self::Unsent | Self::Refused)
@@ -135,18 +135,18 @@ impl fmt::Display for Reach {
     }
 }
 
-/// What kind of error ended an attempt, mostly before a response head came. Adapters find it in an error's whole source
-/// chain.
+/// The kind of error that ended an attempt, usually before a response head came. Adapters find it anywhere in an
+/// error's source chain.
 ///
 #[doc = include_str!("classify/errors.md")]
 ///
-/// A failure of the body of an answer has the kind and class of the same failure before the head, and reach
+/// A failure of a response's body has the kind and class of the same failure before the head, and reach
 /// [`Answered`](Reach::Answered).
 ///
 /// # Source
 ///
-/// How far each kind got follows from where HTTP/1 (RFC 9112), HTTP/2 (RFC 9113, sections 6.8 and 8.7) and the client
-/// libraries raise it.
+/// The reach of each kind follows from the point at which HTTP/1 (RFC 9112), HTTP/2 (RFC 9113, sections 6.8 and 8.7)
+/// and the client libraries raise it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -177,16 +177,16 @@ pub enum ErrorKind {
     Redirect,
     /// The caller's own request body failed.
     Body,
-    /// What came back is not HTTP.
+    /// The response is not HTTP.
     Protocol,
-    /// What came back could not be decoded.
+    /// The response could not be decoded.
     Decode,
-    /// An error that nothing here recognises; it is not known to be transient.
+    /// An error that is not recognized; it is not known to be transient.
     Other,
 }
 
 impl ErrorKind {
-    /// Every kind, in the order of the declaration: for a test or a dashboard that must know each.
+    /// Every kind, in declaration order: for a test or a dashboard that must know each.
     pub const ALL: &'static [Self] = &[
         Self::Dns,
         Self::Connect,
@@ -206,7 +206,7 @@ impl ErrorKind {
         Self::Other,
     ];
 
-    /// A stable name, for metric labels and for the OpenTelemetry attribute `error.type`.
+    /// Returns a stable name for metric labels and for the OpenTelemetry attribute `error.type`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -229,14 +229,14 @@ impl ErrorKind {
         }
     }
 
-    /// Whether the attempt ran into a time limit: [`Timeout`](Self::Timeout) or [`ConnectTimeout`](Self::ConnectTimeout). A
-    /// retry after it costs the budget's `timeout_cost`.
+    /// Returns `true` if the attempt ran into a time limit: [`Timeout`](Self::Timeout) or
+    /// [`ConnectTimeout`](Self::ConnectTimeout). A retry after it costs the budget's `timeout_cost`.
     #[must_use]
     pub fn is_timeout(self) -> bool {
         matches!(self, Self::Timeout | Self::ConnectTimeout)
     }
 
-    /// Whether the connection that the request went over may be dead.
+    /// Returns `true` if the connection that the request used may be dead.
     #[must_use]
     pub fn is_of_connection(self) -> bool {
         matches!(
@@ -245,8 +245,8 @@ impl ErrorKind {
         )
     }
 
-    /// The standard table of errors: the only place that says which are retried. The pages that show it are written from
-    /// it, as those of [`standard_status`] are.
+    /// Returns the entry in the standard table of errors, the only place that says which are retried. The pages that
+    /// show it are generated from it, like those of [`standard_status`].
     pub(crate) fn standard(self) -> (Class, Reach) {
         match self {
             Self::Dns | Self::Connect | Self::ConnectTimeout | Self::Tls => {
@@ -273,21 +273,22 @@ impl fmt::Display for ErrorKind {
     }
 }
 
-/// Whether a status is a success by the standard table.
+/// Returns `true` if a status is a success by the standard table.
 #[inline]
 pub(crate) fn is_standard_success(status: u16) -> bool {
     matches!(status, 100..=399)
 }
 
-/// The standard status table: the only place that says which statuses are retried. `invited` tells whether the response
-/// names a valid time to come back. `UPDATE_TABLES=1 cargo test --all-features` writes the pages that show it.
+/// Returns the entry in the standard status table, the only place that says which statuses are retried. `invited`
+/// returns `true` if the response names a valid time to come back. `UPDATE_TABLES=1 cargo test --all-features`
+/// generates the pages that show it.
 pub(crate) fn standard_status(status: StatusCode, invited: impl Fn() -> bool) -> (Class, Reach) {
     match status.as_u16() {
         code if is_standard_success(code) => (Class::Success, Reach::Answered),
         408 | 425 => (Class::Transient, Reach::Refused),
         429 => (Class::Throttled, Reach::Refused),
         413 if invited() => (Class::Throttled, Reach::Refused),
-        // Who says 503 here may be a proxy that speaks for itself, after the server behind it has processed the request.
+        // A 503 may come from a proxy on its own account, after the server behind it has processed the request.
         503 if invited() => (Class::Throttled, Reach::Answered),
         529 => (Class::Throttled, Reach::Answered),
         501 | 505..=508 | 510 | 511 => (Class::Permanent, Reach::Answered),

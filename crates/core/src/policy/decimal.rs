@@ -7,11 +7,11 @@ use std::time::Duration;
 
 /// A decimal of up to six places, kept exactly: `2`, `0.1`, `1.5`.
 ///
-/// Factors, parts of a ceiling and amounts of tokens are decimals, so that a thousand deposits of 0.7 are seven hundred.
-/// Setters take a whole number or a float in its place.
+/// Factors, parts of a ceiling and amounts of tokens are decimals, so that a thousand deposits of 0.7 are seven
+/// hundred. Setters take a whole number or a float instead.
 ///
-/// A float counts as the shortest decimal that names it: `0.1` is one tenth. The builder that receives it refuses a float
-/// with more than six places, and a negative or infinite one, and names the field.
+/// A float counts as the shortest decimal that names it: `0.1` is one tenth. The builder that receives it refuses a
+/// float with more than six places, and a negative or infinite one, and names the field.
 ///
 /// ```
 /// use http_retry::policy::Decimal;
@@ -31,7 +31,7 @@ enum Repr {
 
 const ONE: u64 = 1_000_000;
 const WIDE_ONE: u128 = 1_000_000;
-/// Powers have twelve places.
+/// Powers are computed with twelve decimal places.
 const POWER_ONE: u128 = 1_000_000_000_000;
 
 impl Decimal {
@@ -40,7 +40,7 @@ impl Decimal {
     /// One.
     pub const ONE: Self = Self(Repr::Micros(ONE));
 
-    /// A number of millionths.
+    /// Creates a decimal from a number of millionths.
     ///
     /// ```
     /// use http_retry::policy::Decimal;
@@ -52,7 +52,7 @@ impl Decimal {
         Self(Repr::Micros(micros))
     }
 
-    /// Returns it in millionths; 0 for a value that is not a decimal, such as a `NaN`.
+    /// Returns the decimal in millionths; 0 for a value that is not a decimal, such as a `NaN`.
     ///
     /// ```
     /// use http_retry::policy::Decimal;
@@ -78,7 +78,7 @@ impl Decimal {
     ///
     /// # Errors
     ///
-    /// A [`ConfigError`] of this field if it is out of bounds, negative, infinite, or has more than six places.
+    /// A [`ConfigError`] for this field if the value is out of bounds, negative, infinite, or has more than six places.
     pub fn within(self, field: &'static str, least: Self, most: Self) -> Result<Self, ConfigError> {
         match self.0 {
             Repr::Micros(micros) if (least.micros()..=most.micros()).contains(&micros) => Ok(self),
@@ -100,7 +100,7 @@ impl Decimal {
         }
     }
 
-    /// This share of a duration, rounded down, saturating.
+    /// Returns this share of a duration, rounded down, saturating.
     pub(crate) fn of(self, whole: Duration) -> Duration {
         if self == Self::ONE {
             return whole;
@@ -109,8 +109,8 @@ impl Decimal {
         nanos(share / WIDE_ONE)
     }
 
-    /// `whole * self^exponent`, rounded, and at most [`Duration::MAX`]; by squaring, so that no exponent costs more than 32
-    /// steps. What would be longer than 10 billion years may come out shorter, but not shorter than that.
+    /// Returns `whole * self^exponent`, rounded, and at most [`Duration::MAX`]; by squaring, so that no exponent costs
+    /// more than 32 steps. A result longer than 10 billion years may come out shorter, but not shorter than that.
     pub(crate) fn power_of(self, exponent: u32, whole: Duration) -> Duration {
         let mut square = u128::from(self.micros()).saturating_mul(POWER_ONE / WIDE_ONE);
         let mut product = whole.as_nanos();
@@ -126,7 +126,7 @@ impl Decimal {
     }
 }
 
-/// `value * factor`, where the factor is in units of 1 / [`POWER_ONE`].
+/// Returns `value * factor`, with the factor in units of 1 / [`POWER_ONE`].
 fn times(value: u128, factor: u128) -> u128 {
     let whole = (factor / POWER_ONE).saturating_mul(value);
     let part = (factor % POWER_ONE).saturating_mul(value);

@@ -1,4 +1,4 @@
-//! What a session decides: a plan that is still to be paid for, or a reason to stop.
+//! The decisions of a session: a plan that is still to be paid for, or a reason to stop.
 
 use super::rewrite::RewriteBody;
 use super::rules::DecidedBy;
@@ -9,13 +9,13 @@ use std::time::Duration;
 
 /// A retry that is planned and not yet paid for.
 ///
-/// Its delay is hidden: a budget turns the plan into one ([`RetryBudget::withdraw`](crate::RetryBudget::withdraw)), so
-/// that no retry goes past it. A plan that is dropped leaves no trace. [`RetrySession`](super::RetrySession) shows the whole
-/// way of one.
+/// Its delay is hidden: only a budget reveals it ([`RetryBudget::withdraw`](crate::RetryBudget::withdraw)), so that no
+/// retry bypasses the budget. A plan that is dropped leaves no trace. [`RetrySession`](super::RetrySession) has a
+/// complete example.
 #[must_use]
 pub struct RetryPlan {
     pub(crate) by: DecidedBy,
-    /// What the session has counted once this is applied.
+    /// The session's counts once the plan is applied.
     pub(super) after: SessionCounts,
     pub(crate) delay: Duration,
     pub(crate) source: DelaySource,
@@ -23,10 +23,10 @@ pub struct RetryPlan {
     additions: Option<Box<Additions>>,
 }
 
-/// What rules and a rewrite add to a plan. Most plans have nothing of it, and are the smaller for that.
+/// The additions of rules and a rewrite to a plan. Most plans have none, and stay smaller without them.
 #[derive(Default)]
 pub(super) struct Additions {
-    /// What the session has counted of the rule once the plan is applied.
+    /// The rule's counters once the plan is applied.
     pub(super) tally: Option<RuleCounters>,
     pub(super) set: Option<Arc<HeaderMap>>,
     pub(super) failover: Option<Arc<str>>,
@@ -68,107 +68,108 @@ impl RetryPlan {
         self.additions.as_ref()?.tally
     }
 
-    /// Returns the headers that the request has from now on, in the place of those of the same names; `None` if none change.
+    /// Returns the headers that the request has from now on, replacing those of the same names, or `None` if none
+    /// change.
     #[must_use]
     pub fn set(&self) -> Option<&Arc<HeaderMap>> {
         self.additions.as_ref()?.set.as_ref()
     }
 
-    /// Returns the name of the service that the request goes to from now on; `None` if it stays.
+    /// Returns the name of the service that the request goes to from now on, or `None` if it stays.
     #[must_use]
     pub fn failover(&self) -> Option<&Arc<str>> {
         self.additions.as_ref()?.failover.as_ref()
     }
 
-    /// Returns the name of the budget that pays; `None` for the service's own.
+    /// Returns the name of the budget that pays, or `None` for the service's own.
     #[must_use]
     pub fn budget(&self) -> Option<&Arc<str>> {
         self.additions.as_ref()?.budget.as_ref()
     }
 
-    /// Returns how the request's body must change first; `None` if it stays.
+    /// Returns the change that the request's body needs first, or `None` if it stays.
     #[must_use]
     pub fn rewrite(&self) -> Option<&RewriteBody> {
         self.additions.as_ref()?.rewrite.as_ref()
     }
 
-    /// Which retry this is: 1, 2, and so on. Waits of rules and refused attempts count here too.
+    /// Returns the number of this retry: 1, 2, and so on. Waits of rules and refused attempts count here too.
     #[must_use]
     pub fn retry(&self) -> u32 {
         self.after.resends
     }
 
-    /// Who set the delay: the policy, the server by asking for a longer one, or the gate.
+    /// Returns the source of the delay: the policy, the server if it asked for a longer one, or the gate.
     #[must_use]
     pub fn source(&self) -> DelaySource {
         self.source
     }
 }
 
-/// What a request has done so far; a plan holds what it will have done.
+/// The counts of a request so far; a plan holds those after its retry.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct SessionCounts {
     /// All attempts but the first, waits included.
     pub(super) resends: u32,
     pub(super) retries: u32,
-    /// The last delay of its own accord.
+    /// The last delay that the server did not set, on which decorrelated jitter builds.
     pub(super) previous: Duration,
-    /// How long it has waited at the gate.
+    /// The time spent at the gate.
     pub(super) gate_waited: Duration,
-    /// The refused attempts that were followed by another and counted apart from the retries.
+    /// The refused attempts that were followed by another and counted separately from the retries.
     pub(super) refusals: u32,
-    /// A server may have processed one of the attempts that were followed by another.
+    /// Set if a server may have processed one of the attempts that were followed by another.
     pub(super) in_doubt: bool,
 }
 
-/// What a request has done so far by one rule.
+/// The counts of a request by one rule.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct RuleCounters {
     pub(super) retries: u32,
     pub(super) waits: u32,
-    /// When it waited first.
+    /// The time of the first wait.
     pub(super) since: Option<Duration>,
 }
 
-/// The end of a request, and what says so.
+/// The end of a request, and the source of that decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stop {
     pub(crate) why: StopReason,
     pub(crate) by: DecidedBy,
-    /// Whether the outcome was worth another attempt, had there been one left.
+    /// Set if the outcome was worth another attempt, had one been left.
     pub(crate) worth_another: bool,
 }
 
-/// Which of a budget's prices a retry has.
+/// The price of a retry for a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cost {
     Nothing,
     Retry,
     Timeout,
-    /// The call waits at the gate.
+    /// The price of a retry whose call waits at the gate.
     Gated,
 }
 
-/// Who set a delay: of a plan ([`RetryPlan::source`]), and of a wait in a report.
+/// The source of a delay: of a plan ([`RetryPlan::source`]), or of a wait in a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DelaySource {
     /// The policy's own backoff, or the delay of a rule's wait.
     Own,
-    /// The server asked for longer than that. Up to a fifth of it, at most 10 s, is added at random.
+    /// A longer wait that the server asked for. Up to a fifth of it, at most 10 s, is added at random.
     Server,
-    /// A rate limit that all callers of the service wait for together; no spread is added, since the gate itself spreads
-    /// those who come from it.
+    /// A rate limit that all callers of the service wait for together; no spread is added, since the gate itself
+    /// spreads the calls that it releases.
     Gate,
 }
 
 impl DelaySource {
-    /// Every source, in the order of the declaration: for a test or a dashboard that must know each.
+    /// Every source, in declaration order: for a test or a dashboard that must know each.
     pub const ALL: &'static [Self] = &[Self::Own, Self::Server, Self::Gate];
 }
 
 impl DelaySource {
-    /// A stable name, for metric labels: `own`, `server`, `gate`.
+    /// Returns a stable name for metric labels: `own`, `server`, `gate`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -185,11 +186,11 @@ impl fmt::Display for DelaySource {
     }
 }
 
-/// Why there was no further attempt. Whatever the reason, the caller gets the last real outcome, unchanged, unless a rule or
-/// `on_exhausted` puts another in its place.
+/// The reason for making no further attempt. Whatever it is, the caller gets the last real outcome, unchanged, unless a
+/// rule or `on_exhausted` replaces it.
 ///
-/// The checks come in this order, and the first that refuses is the reason: limit, class, body, idempotence, server delay,
-/// deadline, budget.
+/// The checks come in this order, and the first that refuses gives the reason: limit, class, body, idempotence, server
+/// delay, deadline, budget.
 ///
 /// ```
 /// use http_retry::StopReason;
@@ -205,21 +206,21 @@ pub enum StopReason {
     Succeeded,
     /// The limit of attempts is reached ([`max_retries`](crate::RetryPolicyBuilder::max_retries)).
     AttemptsExhausted,
-    /// The outcome is one that repeating cannot help.
+    /// Repeating the request cannot help after this outcome.
     NotRetryable,
     /// The request's body cannot be sent a second time.
     BodyNotReplayable,
     /// The request may have been processed, and processing it twice could do harm.
     NotIdempotent,
-    /// The answer or error says that the request was not processed, but the client may have followed a redirect before
-    /// it, so it may be about a later request.
+    /// The response or error says that the request was not processed, but the client may have followed a redirect
+    /// first, so it may be about a later request.
     RedirectsUnknown,
     /// The server asks for a longer wait than the policy's `max_server_delay`.
     ServerDelayTooLong,
-    /// The next attempt would start at the deadline or after it. If that is known beforehand, the request ends without the
+    /// The next attempt would start at or after the deadline. If that is known in advance, the request ends without the
     /// wait.
     DeadlineExceeded,
-    /// The shared budget of retries is spent: too much fails for retries to help.
+    /// The shared retry budget is spent: too much fails for retries to help.
     BudgetExhausted,
     /// The inner service was not ready for the retry.
     NotReady,
@@ -227,18 +228,18 @@ pub enum StopReason {
     Disabled,
     /// Another retry layer further out repeats this request.
     Nested,
-    /// A rule says that the answer is to be handed over as it is, though it is not a success.
+    /// A rule accepts the response as it is, though it is not a success.
     Accepted,
-    /// A rule says that this outcome is a failure.
+    /// A rule calls the outcome a failure.
     Failed,
-    /// A rule says that there are to be no more attempts.
+    /// A rule allows no more attempts.
     Stopped,
     /// A rule has waited as often or as long as it may.
     WaitsExhausted,
 }
 
 impl StopReason {
-    /// Every reason, in the order of the declaration: for a test or a dashboard that must know each.
+    /// Every reason, in declaration order: for a test or a dashboard that must know each.
     pub const ALL: &'static [Self] = &[
         Self::Succeeded,
         Self::AttemptsExhausted,
@@ -258,7 +259,7 @@ impl StopReason {
         Self::WaitsExhausted,
     ];
 
-    /// A stable name, for metric labels, such as `attempts_exhausted`: the variant's name in snake case.
+    /// Returns a stable name for metric labels, such as `attempts_exhausted`: the variant's name in snake case.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -281,7 +282,7 @@ impl StopReason {
         }
     }
 
-    /// The same as a sentence, with what can be done about it.
+    /// Returns the same as a sentence, with what can be done about it.
     #[must_use]
     pub fn explain(self) -> &'static str {
         match self {
@@ -324,7 +325,7 @@ impl StopReason {
         }
     }
 
-    /// Whether the request was worth another attempt, which some limit forbids.
+    /// Returns `true` if the request was worth another attempt that a limit forbids.
     #[must_use]
     pub fn is_exhausted(self) -> bool {
         matches!(

@@ -1,4 +1,4 @@
-//! A policy in words: its schedule, and the worst that it can cost.
+//! A policy as text: its schedule, and the most that it can cost.
 
 mod lists;
 
@@ -8,12 +8,13 @@ use super::{Methods, Origin, RetryPolicy, Settings};
 use std::fmt::{self, Write};
 use std::time::Duration;
 
-/// The retries that an explanation lists before it says "and so on".
+/// The number of retries that an explanation lists before it says "and so on".
 const LISTED: u32 = 10;
 
 impl RetryPolicy {
-    /// The policy as text, a line for each setting that matters: the schedule with its ceilings, its rules and lists, the
-    /// worst-case number of attempts and the worst-case time. For people: its words may change.
+    /// Returns the policy as text, with a line for each setting that matters: the schedule with its ceilings, the rules
+    /// and lists, the worst-case number of attempts and the worst-case time. The text is for people, and its wording
+    /// may change.
     ///
     /// ```
     /// let text = http_retry::RetryPolicy::user_facing().explain();
@@ -30,7 +31,7 @@ impl RetryPolicy {
     #[must_use]
     pub fn explain(&self) -> String {
         let mut text = String::new();
-        // Writing into a String does not fail.
+        // Writing to a `String` does not fail.
         let _ = self.0.explain(&mut text);
         text
     }
@@ -38,7 +39,7 @@ impl RetryPolicy {
 
 impl Settings {
     fn explain(&self, text: &mut String) -> fmt::Result {
-        // What a document says is no change to it.
+        // The settings of a document are not changes to it.
         let changed = if self.changed && self.rules.origins.is_empty() {
             " (changed)"
         } else {
@@ -160,6 +161,7 @@ impl Settings {
 
     fn explain_worst_case(&self, worst: &WorstCase, text: &mut String) -> fmt::Result {
         self.explain_attempts(text)?;
+        // The deadline bounds everything else.
         if let Some(deadline) = worst.deadline {
             return writeln!(
                 text,
@@ -194,7 +196,7 @@ impl Settings {
     }
 }
 
-/// A number of attempts, or that there is none.
+/// A number of attempts, or no limit.
 struct Attempts(Option<u64>);
 
 impl fmt::Display for Attempts {
@@ -226,7 +228,7 @@ impl fmt::Display for Action {
 }
 
 impl Settings {
-    /// What a rule's own policy comes to.
+    /// Formats the policy that a rule retries by.
     fn fmt_retry(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match limited(self.max_retries) {
             Some(retries) => write!(f, "retry, at most {retries}")?,
@@ -256,7 +258,7 @@ impl fmt::Display for Wait {
     }
 }
 
-/// A duration as a person would say it: `500ms`, `30s`, `1h 40s`.
+/// A duration in units for people: `500ms`, `30s`, `1h 40s`.
 struct HumanDuration(Duration);
 
 impl fmt::Display for HumanDuration {

@@ -1,8 +1,8 @@
-//! All that the world contributes to one decision.
+//! The outside input of one decision.
 
 use std::time::Duration;
 
-/// The time, the wall clock and one random number: everything a decision takes from outside.
+/// The time, the wall clock and one random number: everything that a decision takes from outside.
 ///
 /// Decisions are functions of their arguments, so the same `Moment` gives the same decision, in a test, in a fuzzer
 /// and in a replayed incident.
@@ -22,14 +22,15 @@ pub struct Moment {
     pub now: Duration,
     /// Wall-clock time since 1970-01-01T00:00:00Z; only read to measure a date or a Unix time.
     pub wall: Duration,
-    /// A uniformly distributed random number: 0 gives the shortest own delay, `u64::MAX` the longest. The spread on
-    /// top of a server's wait is drawn from a second number, which is made of it.
+    /// A uniformly distributed random number: 0 gives the shortest own delay, `u64::MAX` the longest. The spread on top
+    /// of a server's wait uses a second number that is derived from it.
     pub random: u64,
 }
 
 impl Moment {
-    /// A moment at `now`, with the wall clock at 1970 and the random number at 0, which gives the shortest own delays.
-    /// Where a response may name a date or a Unix time and has no `date` of its own, [`with_wall`](Self::with_wall) gives the time to measure by.
+    /// Creates a moment at `now`, with the wall clock at 1970 and the random number at 0, which gives the shortest own
+    /// delays. If a response may name a date or a Unix time and has no `date` of its own,
+    /// [`with_wall`](Self::with_wall) gives the time to measure by.
     #[must_use]
     pub fn new(now: Duration) -> Self {
         Self {
@@ -38,14 +39,14 @@ impl Moment {
         }
     }
 
-    /// The same moment with the wall clock at `wall` since 1970-01-01T00:00:00Z.
+    /// Returns this moment with the wall clock at `wall` since 1970-01-01T00:00:00Z.
     #[must_use]
     #[inline]
     pub fn with_wall(self, wall: Duration) -> Self {
         Self { wall, ..self }
     }
 
-    /// The same moment with the random number `random`.
+    /// Returns this moment with the random number `random`.
     #[must_use]
     #[inline]
     pub fn with_random(self, random: u64) -> Self {
@@ -53,16 +54,17 @@ impl Moment {
     }
 }
 
-/// A number from 0 to `span`, both included, uniform in `random`: 0 gives 0, `u64::MAX` gives `span` for every span
-/// up to `u64::MAX`, and all but the last part in 2^64 of it beyond.
+/// Returns a number from 0 to `span`, both included, uniform in `random`: 0 gives 0, `u64::MAX` gives `span` for every
+/// span up to `u64::MAX`, and all but the last part in 2^64 of it beyond.
 pub(crate) fn uniform(random: u64, span: u128) -> u128 {
     let random = u128::from(random);
     let wide = span.saturating_add(1);
+    // `random * wide / 2^64`, in two halves that each fit into 128 bits.
     let low = random.saturating_mul(wide & u128::from(u64::MAX)) >> 64;
     random.saturating_mul(wide >> 64).saturating_add(low)
 }
 
-/// A second random number out of the first, independent of it for every practical purpose.
+/// Returns a second random number derived from the first, independent of it for every practical purpose.
 ///
 /// # Source
 ///
@@ -74,10 +76,10 @@ pub(crate) fn splitmix64(random: u64) -> u64 {
     c ^ (c >> 31)
 }
 
-/// A duration of so many nanoseconds; the longest one where they do not fit.
+/// Returns a duration of this many nanoseconds, or the longest one if they do not fit.
 pub(crate) fn nanos(nanos: u128) -> Duration {
     const SECOND: u128 = 1_000_000_000;
-    // Almost every duration; dividing 128 bits takes several times as long.
+    // The common case; a division of 128 bits takes several times as long.
     if let Ok(nanos) = u64::try_from(nanos) {
         return Duration::from_nanos(nanos);
     }

@@ -1,4 +1,4 @@
-//! What one attempt produced.
+//! The outcome of one attempt.
 
 use super::classify::{Class, ErrorKind, Reach, standard_status};
 use super::decision::StopReason;
@@ -14,12 +14,12 @@ use http::{HeaderMap, HeaderName, StatusCode};
 use std::fmt;
 use std::time::Duration;
 
-/// What one attempt produced: a response head, an error, or a plain success.
+/// The outcome of one attempt: a response head, an error, or a plain success.
 ///
-/// It carries its [`Class`] and [`Reach`] by the standard tables ([`Class`] has that of statuses, [`ErrorKind`] that of
-/// errors); a policy's own classifier ([`RetryPolicy::classify`](crate::RetryPolicy::classify)), or [`Outcome::with`], replaces
-/// them. Adapters make outcomes; make one yourself to drive a [`RetrySession`](super::RetrySession), or to test a classifier
-/// or a dialect.
+/// It carries its [`Class`] and [`Reach`] by the standard tables (see [`Class`] for statuses, [`ErrorKind`] for
+/// errors); a policy's own classifier ([`RetryPolicy::classify`](crate::RetryPolicy::classify)), or [`Outcome::with`],
+/// replaces them. Adapters create outcomes; create one yourself to drive a [`RetrySession`](super::RetrySession), or to
+/// test a classifier or a dialect.
 ///
 /// It borrows what it looks at and is cheap to copy. `Debug` shows neither headers nor a body.
 ///
@@ -34,20 +34,20 @@ use std::time::Duration;
 #[derive(Clone, Copy)]
 pub struct Outcome<'a> {
     what: OutcomeKind<'a>,
-    /// What it means, and what else was found.
+    /// The class and reach, and what else a classifier found.
     verdict: Verdict,
-    /// What was read of it beyond its head.
+    /// The start of the body, or the error's text, if it has been read.
     body: Option<&'a ErrorBody>,
-    /// The server had answered before the attempt failed, whatever is said of the failure.
+    /// Set if the server had responded before the attempt failed, whatever a verdict says of the failure.
     answered: bool,
-    /// What the response's head says, where it has been read.
+    /// The hints in the response's head, if they have been read.
     hints: Option<&'a ServerHints>,
     redirected: Redirected,
-    /// The request that it is about, where that is known.
+    /// The request that the outcome belongs to, if it is known.
     request: Option<&'a RequestLine>,
 }
 
-/// Whether the client has followed a redirect before it had this outcome, which then is that of a later request.
+/// The redirects that the client followed before this outcome, which then belongs to a later request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "an adapter must know each")]
 pub enum Redirected {
@@ -55,9 +55,10 @@ pub enum Redirected {
     No,
     /// It followed one.
     Yes,
-    /// Nobody knows, and where processing the request twice is harmless nobody need, but a server that has not seen it.
+    /// Not known. If processing the request twice is harmless, it matters only to a server that has not seen the
+    /// request.
     Unknown {
-        /// Processing the request twice is harmless.
+        /// Set if processing the request twice is harmless.
         harmless: bool,
     },
 }
@@ -67,7 +68,7 @@ enum OutcomeKind<'a> {
     Done,
     Response(StatusCode, &'a HeaderMap),
     Error(ErrorKind),
-    /// An error that was made of an answer with this status, whose headers are gone.
+    /// An error that was made from a response with this status, whose headers are gone.
     Status(StatusCode),
 }
 
@@ -84,7 +85,7 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// A success without a response head, as of an operation that is not HTTP.
+    /// Creates a success without a response head, as for an operation that is not HTTP.
     ///
     /// ```
     /// use http_retry::{Class, Outcome};
@@ -97,8 +98,9 @@ impl<'a> Outcome<'a> {
         Self::new(OutcomeKind::Done, (Class::Success, Reach::Answered))
     }
 
-    /// A response head, classified by the standard status table ([`Class`] has it). Of the headers only those count that name
-    /// a time to come back: with one that can be read, a 413 or 503 is throttled.
+    /// Creates the outcome of a response head, classified by the standard status table (see [`Class`]). The only
+    /// headers that count are those that name a time to come back: with one that can be read, a 413 or 503 is
+    /// throttled.
     ///
     /// ```
     /// use http::{HeaderMap, HeaderValue, StatusCode};
@@ -114,7 +116,7 @@ impl<'a> Outcome<'a> {
         Self::new(OutcomeKind::Response(status, headers), by_status)
     }
 
-    /// An error of a kind, classified by the standard error table ([`ErrorKind`] has it).
+    /// Creates the outcome of an error, classified by the standard error table (see [`ErrorKind`]).
     ///
     /// ```
     /// use http_retry::{Class, ErrorKind, Outcome, Reach};
@@ -128,7 +130,7 @@ impl<'a> Outcome<'a> {
         Self::new(OutcomeKind::Error(kind), kind.standard())
     }
 
-    /// An error that was made of an answer, classified by that answer's status.
+    /// Creates the outcome of an error that was made from a response, classified by the response's status.
     #[must_use]
     #[inline]
     pub fn error_of_status(status: StatusCode) -> Self {
@@ -138,7 +140,7 @@ impl<'a> Outcome<'a> {
         )
     }
 
-    /// The same outcome under another class and reach; what else a classifier found stays.
+    /// Returns this outcome with another class and reach; what else a classifier found stays.
     ///
     /// ```
     /// use http_retry::{Class, ErrorKind, Outcome, Reach};
@@ -156,14 +158,14 @@ impl<'a> Outcome<'a> {
         Self { verdict, ..self }
     }
 
-    /// The same outcome as a classifier sees it.
+    /// Returns this outcome with a classifier's verdict.
     #[must_use]
     #[inline]
     pub fn judged(self, verdict: Verdict) -> Self {
         Self { verdict, ..self }
     }
 
-    /// The same outcome of this request, for classifiers and dialects that look at the method or the path.
+    /// Returns this outcome with its request, for classifiers and dialects that look at the method or the path.
     #[must_use]
     pub fn of_request(self, request: &'a RequestLine) -> Self {
         Self {
@@ -172,7 +174,7 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// The same outcome, of this request where one is kept.
+    /// Returns this outcome with its request, if the request is kept.
     #[must_use]
     pub fn for_request(self, request: Option<&'a RequestLine>) -> Self {
         match request {
@@ -181,35 +183,35 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// The request that it is about; none for an operation, and where the request is not kept since nothing can follow
-    /// it.
+    /// Returns the request that the outcome belongs to. `None` for an operation, and if the request is not kept because
+    /// nothing can follow it.
     #[must_use]
     #[inline]
     pub fn request(&self) -> Option<&'a RequestLine> {
         self.request
     }
 
-    /// Whom a limit stops, if a classifier or a dialect says so; `None` counts as [`Scope::Account`].
+    /// Returns the scope of a limit, if a classifier or a dialect names it; `None` counts as [`Scope::Account`].
     #[must_use]
     #[inline]
     pub fn scope(&self) -> Option<Scope> {
         self.verdict.scope
     }
 
-    /// The row of a table that judged it.
+    /// Returns the table row that judged the outcome.
     pub(crate) fn row(&self) -> Option<RowId> {
         self.verdict.row
     }
 
-    /// Why it has its class, if a classifier or a dialect says so. The standard tables give no reasons.
+    /// Returns the reason for the class, if a classifier or a dialect gives one. The standard tables give none.
     #[must_use]
     #[inline]
     pub fn reason(&self) -> Option<Reason> {
         self.verdict.reason
     }
 
-    /// The same outcome after a retry was refused: a wait that is longer than allowed says more than why the server asks
-    /// for one. Nothing changes where no classifier gives reasons.
+    /// Returns this outcome after a retry was refused: if the server asks for a longer wait than allowed, that replaces
+    /// the reason that a classifier gave. Nothing changes without such a reason.
     #[must_use]
     pub fn refused(self, why: StopReason) -> Self {
         let mut refused = self;
@@ -219,7 +221,7 @@ impl<'a> Outcome<'a> {
         refused
     }
 
-    /// The same outcome, with what was read of its body.
+    /// Returns this outcome with the part of its body that was read.
     ///
     /// ```
     /// use http::{HeaderMap, StatusCode};
@@ -239,8 +241,8 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// The start of the answer's body, as far as it was read: for a classifier once [`Classify::reads_body`] said yes,
-    /// and where a rule or a table needs it.
+    /// Returns the start of the response's body, if it was read: for a classifier after [`Classify::reads_body`]
+    /// returned `true`, or because a rule or a table needs it.
     ///
     /// [`Classify::reads_body`]: crate::policy::Classify::reads_body
     #[must_use]
@@ -249,7 +251,7 @@ impl<'a> Outcome<'a> {
         self.body
     }
 
-    /// What the outcome means for a retry.
+    /// Returns the class: the meaning of the outcome for a retry.
     #[must_use]
     #[inline]
     pub fn class(&self) -> Class {
@@ -257,7 +259,7 @@ impl<'a> Outcome<'a> {
     }
 }
 
-/// Of a response's head only the status: headers hold secrets.
+/// Omits the headers of a response, which hold secrets.
 impl fmt::Debug for Outcome<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Outcome");
@@ -275,7 +277,7 @@ impl fmt::Debug for Outcome<'_> {
 }
 
 impl<'a> Outcome<'a> {
-    /// Whether a classifier or a dialect says when to come back.
+    /// Returns `true` if a classifier or a dialect says when to come back.
     pub(in crate::policy) fn names_delay(&self) -> bool {
         let Verdict {
             asked,
@@ -286,14 +288,14 @@ impl<'a> Outcome<'a> {
         asked.or(until).or(at_least).is_some()
     }
 
-    /// The shortest wait, whatever the server asks for, if a classifier or a dialect names one
+    /// Returns the shortest wait, whatever the server asks for, if a classifier or a dialect sets one
     /// ([`Verdict::at_least`](crate::policy::Verdict::at_least)).
     #[must_use]
     pub fn at_least(&self) -> Option<Duration> {
         self.verdict.at_least
     }
 
-    /// The same outcome, with what its head says, so that nobody reads that again.
+    /// Returns this outcome with the hints in its head, so that they are not read again.
     #[must_use]
     pub fn with_hints(self, hints: &'a ServerHints) -> Self {
         Self {
@@ -302,8 +304,8 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// What the response's head says about coming back, success or not; `wall` is the time since 1970-01-01T00:00:00Z, from
-    /// which a date counts if the response has no valid `date`. Empty without a response.
+    /// Returns the hints in the response's head about coming back, success or not. A date counts from the response's
+    /// `date`, or, if it has no valid one, from `wall`, the time since 1970-01-01T00:00:00Z. Empty without a response.
     #[must_use]
     pub fn server_hints(&self, wall: Duration) -> ServerHints {
         match (self.hints, self.what) {
@@ -317,9 +319,10 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// The delay that the server asks for: by a header that says when to come back, else by what a classifier or a dialect read
-    /// of the body, else by the reset of a spent quota. `None` on a success, and where nothing that can be read asks for one.
-    /// `wall` is as for [`Outcome::server_hints`], which also tells the headers that cannot be read.
+    /// Returns the delay that the server asks for: by a header that says when to come back, else by what a classifier
+    /// or a dialect read from the body, else by the reset of a spent quota. `None` for a success, and if nothing
+    /// readable asks for a delay. `wall` is as for [`Outcome::server_hints`], which also reports the headers that
+    /// cannot be read.
     ///
     /// ```
     /// use http::{HeaderMap, HeaderValue, StatusCode};
@@ -353,7 +356,8 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// What a classifier or a dialect says that the server asks for; what is past is no wish.
+    /// Returns the delay that the server asks for by the word of a classifier or a dialect. A time in the past counts
+    /// as none.
     fn named_delay(&self, wall: Duration) -> Option<Duration> {
         let until = self.verdict.until.and_then(|until| {
             let now = self.headers().map_or(wall, |head| time_of(head, wall));
@@ -362,7 +366,8 @@ impl<'a> Outcome<'a> {
         self.verdict.asked.max(until)
     }
 
-    /// What is left of the server's quota, success or not; on a refusal it is back no later than the call may be.
+    /// Returns the rest of the server's quota, success or not. After a refusal, the quota resets no later than the call
+    /// may come back.
     #[must_use]
     pub fn quota(&self, wall: Duration) -> Option<Quota> {
         let (status, quota) = (self.status()?, self.server_hints(wall).quota()?);
@@ -370,7 +375,7 @@ impl<'a> Outcome<'a> {
         Some(quota.after(status, by_head.or(self.named_delay(wall))))
     }
 
-    /// Which headers of a failure ask for something that cannot be read.
+    /// Returns the headers of a failure that ask for a wait in a form that cannot be read.
     pub(crate) fn unreadable(&self, wall: Duration) -> HeaderSet {
         match self.class() {
             Class::Success => HeaderSet::default(),
@@ -380,18 +385,18 @@ impl<'a> Outcome<'a> {
 }
 
 impl<'a> Outcome<'a> {
-    /// The same outcome after redirects, if there were any; who judges it later does not take that back.
+    /// Returns this outcome with the redirects before it, if there were any; later verdicts do not change that.
     #[must_use]
     pub fn redirected(self, redirected: Redirected) -> Self {
         Self { redirected, ..self }
     }
 
-    /// Whether the server may have processed the request, in the view of a server that has not.
+    /// Returns `true` if the server may have processed the request, as seen by a server that has not.
     pub(in crate::policy) fn is_in_doubt(&self) -> bool {
         self.answered || self.redirected != Redirected::No || !self.verdict.reach.is_unprocessed()
     }
 
-    /// Why a request is not sent again that may have been processed.
+    /// Returns the reason for not repeating a request that may have been processed.
     pub(in crate::policy) fn doubt_reason(&self) -> StopReason {
         match self.redirected {
             Redirected::Unknown { .. } if self.verdict.reach.is_unprocessed() => {
@@ -401,7 +406,8 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// The same outcome of an attempt that was answered before it failed; who judges it later does not take that back.
+    /// Returns this outcome for an attempt that got a response head before it failed; later verdicts do not change
+    /// that.
     #[must_use]
     pub fn after_an_answer(self) -> Self {
         let answered = self.with(self.verdict.class, Reach::Answered);
@@ -411,8 +417,8 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// How far the attempt got. The outcome of a later request, after a redirect, only shows that the first one was
-    /// answered, so [`Reach::Unsent`] and [`Reach::Refused`] count as [`Reach::Answered`] then, or as
+    /// Returns how far the attempt got. After a redirect, the outcome of a later request only shows that the first one
+    /// got a response, so [`Reach::Unsent`] and [`Reach::Refused`] then count as [`Reach::Answered`], or as
     /// [`Reach::Ambiguous`] for an error.
     #[must_use]
     pub fn reach(&self) -> Reach {
@@ -431,8 +437,8 @@ impl<'a> Outcome<'a> {
 }
 
 impl<'a> Outcome<'a> {
-    /// The response's status, if there was a response or the error was made from one; `None` for other errors and for
-    /// [`Outcome::success`].
+    /// Returns the response's status, if there was a response or the error was made from one. `None` for other errors
+    /// and for [`Outcome::success`].
     #[must_use]
     pub fn status(&self) -> Option<StatusCode> {
         match self.what {
@@ -441,7 +447,7 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// The response's headers, if there was a response. An error that was made from a response has lost them.
+    /// Returns the response's headers, if there was a response. An error that was made from a response has lost them.
     #[must_use]
     pub fn headers(&self) -> Option<&'a HeaderMap> {
         match self.what {
@@ -450,8 +456,8 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// The values of a response header, or of one part of it by its name: `left` of `used=3, left=2`, divided at `,`, `;`
-    /// and `&`. Of the header the first 8 lines count, each of at most 1,024 bytes.
+    /// Returns the values of a response header, or of one part of it by name: `left` in `used=3, left=2`, split at `,`,
+    /// `;` and `&`. The first 8 lines of the header count, each of at most 1,024 bytes.
     ///
     /// ```
     /// use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -475,7 +481,7 @@ impl<'a> Outcome<'a> {
         })
     }
 
-    /// The media type of a response, in the case that it has and without its parameters.
+    /// Returns the media type of a response, in its original case and without its parameters.
     ///
     /// ```
     /// use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -491,7 +497,7 @@ impl<'a> Outcome<'a> {
         std::str::from_utf8(media_type(self.headers()?)?).ok()
     }
 
-    /// The kind of the error, if there was one without a status.
+    /// Returns the kind of the error, or `None` if there was none or it has a status.
     ///
     /// ```
     /// use http_retry::{ErrorKind, Outcome};
@@ -507,20 +513,20 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// Whether there is nothing to hand over but an error.
+    /// Returns `true` if there is nothing to hand over but an error.
     pub(in crate::policy) fn is_error(&self) -> bool {
         matches!(self.what, OutcomeKind::Error(_) | OutcomeKind::Status(_))
     }
 
-    /// Whether the attempt ran into a time limit of the caller: an error that says so, or a stream whose head was a success
-    /// and whose output did not come.
+    /// Returns `true` if the attempt ran into a time limit of the caller: an error that says so, or a stream whose head
+    /// was a success but whose output did not come.
     pub(crate) fn ran_out_of_time(&self) -> bool {
         let begun = self.status().is_some_and(|status| status.is_success());
         let silent = begun && self.reason() == Some(Reason::Timeout);
         silent || self.error_kind().is_some_and(ErrorKind::is_timeout)
     }
 
-    /// The same outcome without what it borrows, while its head is elsewhere.
+    /// Returns this outcome without what it borrows, while its head is elsewhere.
     #[must_use]
     pub fn without_head(self) -> Outcome<'static> {
         Outcome {
@@ -536,12 +542,12 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// The same outcome with its head back, if it had one.
+    /// Returns this outcome with its head restored, if it had one.
     #[must_use]
     pub fn with_head(self, head: Option<(StatusCode, &'a HeaderMap)>) -> Self {
         let what = match (self.what, head) {
             (OutcomeKind::Done, Some((status, headers))) => OutcomeKind::Response(status, headers),
-            // An answer that broke after its head is an error.
+            // A response that broke after its head is an error.
             (what, _) => what,
         };
         Self { what, ..self }

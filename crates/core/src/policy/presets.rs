@@ -8,7 +8,7 @@ const fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// A preset's numbers.
+/// The numbers of a preset.
 #[derive(Debug)]
 struct Preset {
     pub(crate) name: &'static str,
@@ -82,11 +82,11 @@ impl Preset {
 }
 
 impl RetryPolicy {
-    /// For a call that a person waits for.
+    /// Returns the preset for a call that a person waits for.
     ///
-    /// 2 attempts, base 500 ms, delays up to 2 s, waits for a server up to 2 s, idempotent methods only, no gate. One quick
-    /// second try hides most short failures; a person would rather see an error than wait longer. It has no deadline: set
-    /// one, since an attempt may take as long as the client allows.
+    /// 2 attempts, base 500 ms, delays up to 2 s, server waits up to 2 s, idempotent methods only, no gate. One quick
+    /// second try hides most short failures; a person would rather see an error than wait longer. There is no deadline:
+    /// set one, since an attempt may take as long as the client allows.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -101,14 +101,14 @@ impl RetryPolicy {
         Preset::USER_FACING.policy()
     }
 
-    /// For jobs that nobody watches; the default.
+    /// Returns the preset for jobs that nobody watches; the default.
     ///
-    /// 5 attempts, base 2 s, delays up to 60 s, waits for a server up to 15 min, idempotent methods only. Five attempts
-    /// last through half a minute of trouble or a restart; 15 min covers a short announced maintenance. It has the
-    /// gate: after a 429 all callers of the service wait together, each for at most 5 min in all, and no refusal costs
-    /// a token, but each counts as an attempt. Without the gate the calls of a batch spend their budget on a rate limit,
-    /// and most of them fail. Quota headers count only after a first 429, so the gate changes nothing for a service that
-    /// never sends one.
+    /// 5 attempts, base 2 s, delays up to 60 s, server waits up to 15 min, idempotent methods only. Five attempts
+    /// outlast half a minute of trouble or a restart; 15 min covers a short announced maintenance. There is a gate:
+    /// after a 429 all callers of the service wait together, each for at most 5 min in all, and a refusal costs no
+    /// token but counts as an attempt. Without the gate, the calls of a batch would spend their budget on a rate limit,
+    /// and most of them would fail. Quota headers count only after a first 429, so the gate changes nothing for a
+    /// service that never sends one.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -123,13 +123,13 @@ impl RetryPolicy {
         Preset::BACKGROUND.policy()
     }
 
-    /// For an API with a strict quota.
+    /// Returns the preset for an API with a strict quota.
     ///
-    /// 3 attempts, base 2 s, delays up to 2 min, waits for a server up to 15 min, idempotent methods only. A quota
-    /// needs waits as long as the server says, not more attempts. It has the gate: after a 429 all callers of the
-    /// service wait together, each for at most 15 min in all. Quota headers count from the first answer on. Up to 900
-    /// refused attempts count apart ([`max_refused`](crate::RetryPolicyBuilder::max_refused)), one for each second of these
-    /// 15 min.
+    /// 3 attempts, base 2 s, delays up to 2 min, server waits up to 15 min, idempotent methods only. A quota needs
+    /// waits as long as the server asks for, not more attempts. There is a gate: after a 429 all callers of the service
+    /// wait together, each for at most 15 min in all. Quota headers count from the first response on. Up to 900 refused
+    /// attempts count separately ([`max_refused`](crate::RetryPolicyBuilder::max_refused)), one for each second of
+    /// these 15 min.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -144,7 +144,7 @@ impl RetryPolicy {
         Preset::RATE_LIMITED.policy()
     }
 
-    /// One attempt: switches retries off without removing the layer. A failure stops with
+    /// Returns the preset with one attempt, which switches retries off without removing the layer. A failure stops with
     /// [`StopReason::Disabled`](crate::StopReason::Disabled).
     ///
     /// A request that still asks for retries ([`RetryOverride`](crate::RetryOverride)) gets those of
@@ -161,7 +161,7 @@ impl RetryPolicy {
 }
 
 impl Default for RetryPolicy {
-    /// [`RetryPolicy::background`].
+    /// Returns [`RetryPolicy::background`].
     fn default() -> Self {
         Self::background()
     }

@@ -1,17 +1,17 @@
-//! Why a call failed, in terms that a caller can act on.
+//! Reasons for a failed call, in terms that a caller can act on.
 
 use std::fmt;
 
-/// Why a call failed, as far as its answer says, in terms that a caller can act on. A classifier or a row of a dialect
-/// says so ([`Verdict::because`](super::Verdict::because)).
+/// The reason for a failed call, in terms that a caller can act on, if the response shows it. A classifier or a row of
+/// a dialect gives it ([`Verdict::because`](super::Verdict::because)).
 ///
-/// The status alone does not say: a 429 can mean "wait 20 seconds" or "the account has no money". The reason of the last
-/// attempt tells the caller what to do; [`explain`](Self::explain) puts it in words.
+/// The status alone is not enough: a 429 can mean "wait 20 seconds" or "the account has no money". The reason of the
+/// last attempt tells the caller what to do; [`explain`](Self::explain) puts it into words.
 ///
 /// ```
 /// use http_retry::policy::Reason;
 ///
-/// // Whether to come back tomorrow, or to call somebody.
+/// // Waiting does not help here.
 /// fn needs_a_person(reason: Reason) -> bool {
 ///     matches!(reason, Reason::Auth | Reason::Permission | Reason::QuotaExhausted)
 /// }
@@ -32,11 +32,11 @@ pub enum Reason {
     Timeout,
     /// Something else changed the same resource at the same time.
     Conflict,
-    /// The prompt and the answer do not fit the model's context window.
+    /// The prompt and the output do not fit the model's context window.
     ContextLength,
     /// The request is larger than the provider allows for one request.
     RequestTooLarge,
-    /// The provider's rules on content refuse the request.
+    /// The provider's content rules refuse the request.
     ContentPolicy,
     /// The key is missing, wrong or expired.
     Auth,
@@ -44,12 +44,12 @@ pub enum Reason {
     Permission,
     /// The model or the address does not exist.
     NotFound,
-    /// The request is wrong in itself.
+    /// The request itself is invalid.
     InvalidRequest,
     /// The stream ended before its last event.
     IncompleteStream,
-    /// The provider asks for a longer wait than the policy's `max_server_delay` allows; it takes the place of the reason that
-    /// a classifier gave.
+    /// The provider asks for a longer wait than the policy's `max_server_delay` allows; this replaces the reason that a
+    /// classifier gave.
     ServerDelayExceedsCap,
     /// Only the header `x-should-retry: true` asks for a retry.
     ServerSaidRetry,
@@ -58,7 +58,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// All reasons by their names, for a reader of documents.
+    /// All reasons by name, for parsers of documents.
     pub const NAMES: &'static [(&'static str, Self)] = &[
         ("rate_limited", Self::RateLimited),
         ("quota_exhausted", Self::QuotaExhausted),
@@ -79,8 +79,8 @@ impl Reason {
         ("server_said_no", Self::ServerSaidNo),
     ];
 
-    /// A stable name, for logs and metric labels: `rate_limited`, `quota_exhausted`, and so on. Documents use the same
-    /// names.
+    /// Returns a stable name for logs and metric labels: `rate_limited`, `quota_exhausted`, and so on. Documents use
+    /// the same names.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -104,7 +104,7 @@ impl Reason {
         }
     }
 
-    /// What happened and what the caller can do, as a sentence.
+    /// Returns a sentence that says what happened and what the caller can do.
     #[must_use]
     pub fn explain(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! What a decision needs to know about a request.
+//! The facts about a request that a decision depends on.
 
 use http::{HeaderMap, HeaderValue, Method};
 use std::fmt;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 const IDEMPOTENCY_KEYS: [&str; 2] = ["idempotency-key", "x-idempotency-key"];
 
-/// What a decision needs to know about a request: whether it may be processed twice, and whether it can be sent twice.
+/// The facts about a request that a decision depends on: if it may be processed twice, and if it can be sent twice.
 ///
 /// ```
 /// use http::{HeaderMap, Method};
@@ -21,7 +21,7 @@ const IDEMPOTENCY_KEYS: [&str; 2] = ["idempotency-key", "x-idempotency-key"];
 /// assert!(RequestFacts::of(&Method::POST, &headers).is_idempotent());
 /// ```
 ///
-/// Adapters find them; make them yourself for a [`RetrySession`](crate::policy::RetrySession) of your own.
+/// Adapters derive them; create them yourself for a [`RetrySession`](crate::policy::RetrySession) of your own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestFacts {
     idempotent: bool,
@@ -30,7 +30,7 @@ pub struct RequestFacts {
 }
 
 impl RequestFacts {
-    /// The facts of a method and headers; assumes that the body can be sent again.
+    /// Returns the facts of a method and headers, on the assumption that the body can be sent again.
     ///
     /// GET, HEAD, OPTIONS, TRACE, PUT, DELETE and QUERY are idempotent, and so is every request with a non-empty
     /// `idempotency-key` or `x-idempotency-key` header.
@@ -44,7 +44,7 @@ impl RequestFacts {
         Self::by_first_values(method, |name| headers.get(name).map(HeaderValue::as_bytes))
     }
 
-    /// The same, by a function that finds the first value of a header.
+    /// Returns the same facts, given a function that finds the first value of a header.
     #[inline]
     pub fn by_first_values<'a>(
         method: &Method,
@@ -64,14 +64,15 @@ impl RequestFacts {
         }
     }
 
-    /// The same facts of a request that may carry a key of the service's own.
+    /// Returns these facts for a request that may carry an idempotency key in a header of the service's own.
     #[must_use]
     pub fn keyed(self, keyed: bool) -> Self {
         let idempotent = self.idempotent || keyed;
         Self { idempotent, ..self }
     }
 
-    /// An operation that is not HTTP: not idempotent unless [`idempotent`](Self::idempotent) says so, and replayable.
+    /// Returns the facts of an operation that is not HTTP: not idempotent unless [`idempotent`](Self::idempotent) says
+    /// so, and replayable.
     #[must_use]
     pub fn operation() -> Self {
         Self {
@@ -81,33 +82,33 @@ impl RequestFacts {
         }
     }
 
-    /// The same facts, but the caller says whether processing twice does no harm, whatever the method and the headers are.
+    /// Returns these facts with idempotence set by the caller, whatever the method and the headers are.
     #[must_use]
     #[inline]
     pub fn idempotent(self, idempotent: bool) -> Self {
         Self { idempotent, ..self }
     }
 
-    /// The same facts, but the caller says whether the body can be sent again. A request whose body cannot is sent once.
+    /// Returns these facts with the caller's word on the body: a request whose body cannot be sent again is sent once.
     #[must_use]
     #[inline]
     pub fn replayable(self, replayable: bool) -> Self {
         Self { replayable, ..self }
     }
 
-    /// Whether processing the request twice has the effect of processing it once.
+    /// Returns `true` if processing the request twice has the effect of processing it once.
     #[must_use]
     #[inline]
     pub fn is_idempotent(&self) -> bool {
         self.idempotent
     }
 
-    /// Whether its method alone makes it idempotent, and so on every server.
+    /// Returns `true` if the method alone makes the request idempotent, and so on every server.
     pub(crate) fn is_idempotent_by_method(&self) -> bool {
         self.idempotent && self.by_method
     }
 
-    /// Whether the request can be sent again, body and all.
+    /// Returns `true` if the request can be sent again, body and all.
     #[must_use]
     #[inline]
     pub fn is_replayable(&self) -> bool {
@@ -115,11 +116,11 @@ impl RequestFacts {
     }
 }
 
-/// The number and time limit of an attempt. `Runner::run` passes it to the operation;
-/// adapters put it into the extensions of every repeated request, for services below.
+/// The number and time limit of an attempt. `Runner::run` passes it to the operation; adapters put it into the
+/// extensions of every repeated request, for inner services.
 ///
-/// A service below can tell a repeated request by it, for example to count it apart. The request of the first attempt has
-/// none in its extensions, unless the adapter works `across_tasks`.
+/// An inner service can recognize a repeated request by it, for example to count it separately. The request of the
+/// first attempt has none in its extensions, unless the adapter works `across_tasks`.
 ///
 /// ```
 /// use http_retry::Attempt;
@@ -137,22 +138,22 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// An attempt of this number, the first being 1, that may take so long.
+    /// Creates an attempt with this number, the first being 1, and this time limit.
     #[must_use]
     #[inline]
     pub fn new(number: u32, limit: Option<Duration>) -> Self {
         Self { number, limit }
     }
 
-    /// 1 for the first attempt, 2 for the first retry, and so on.
+    /// Returns the number: 1 for the first attempt, 2 for the first retry, and so on.
     #[must_use]
     #[inline]
     pub fn number(&self) -> u32 {
         self.number
     }
 
-    /// The time limit of this attempt, from its start: the policy's attempt timeout or what is left of the deadline, the
-    /// shorter of the two. `None` if neither the policy nor the request sets one.
+    /// Returns the time limit of this attempt, from its start: the shorter of the policy's attempt timeout and the rest
+    /// of the deadline. `None` if neither the policy nor the request sets one.
     #[must_use]
     #[inline]
     pub fn limit(&self) -> Option<Duration> {
@@ -160,8 +161,8 @@ impl Attempt {
     }
 }
 
-/// The request that an outcome is about, as a classifier sees it: its method, where it goes, and whether it carries a
-/// key of idempotency. It never holds a query, and `Debug` does not show the path: both may hold a secret.
+/// The request that an outcome belongs to, as a classifier sees it: its method, its destination, and if it carries an
+/// idempotency key. It never holds a query, and `Debug` does not show the path: both may hold a secret.
 ///
 /// ```
 /// use http::{HeaderMap, Method};
@@ -179,15 +180,15 @@ pub struct RequestLine {
 }
 
 impl RequestLine {
-    /// A request by this method to this host and port, at this path; its query and fragment are left out. Of the headers it
-    /// reads only the keys of idempotency, as [`RequestFacts::of`] does.
+    /// Creates a request line of this method to this host and port, at this path; a query and a fragment are left out.
+    /// The only headers that it reads are the idempotency keys, as in [`RequestFacts::of`].
     #[must_use]
     pub fn new(method: &Method, authority: &str, path: &str, headers: &HeaderMap) -> Self {
         let by_key = RequestFacts::of(&Method::POST, headers);
         Self::of(method, authority.into(), path, by_key)
     }
 
-    /// The same, by the facts of a POST with its headers.
+    /// Creates the same, given the facts of a POST with the request's headers.
     #[must_use]
     pub fn of(method: &Method, authority: Arc<str>, path: &str, by_key: RequestFacts) -> Self {
         let path = path.split(['?', '#']).next().unwrap_or_default();
@@ -199,27 +200,27 @@ impl RequestLine {
         }
     }
 
-    /// The same request, which may carry a key of the service's own.
+    /// Returns this request line for a request that may carry an idempotency key in a header of the service's own.
     #[must_use]
     pub fn keyed(self, keyed: bool) -> Self {
         let keyed = self.keyed || keyed;
         Self { keyed, ..self }
     }
 
-    /// Its method.
+    /// Returns the method.
     #[must_use]
     pub fn method(&self) -> &Method {
         &self.method
     }
 
-    /// Host and port; empty where they are not known.
+    /// Returns the host and port, or an empty string if they are not known.
     #[must_use]
     pub fn authority(&self) -> &str {
         &self.authority
     }
 
-    /// Returns `true` if it goes to this host: `api.example.com`, or `*.example.com` for the hosts below it. Neither the
-    /// case nor the port counts.
+    /// Returns `true` if the request goes to this host: `api.example.com`, or `*.example.com` for the hosts below it.
+    /// Case and port are ignored.
     ///
     /// ```
     /// use http::{HeaderMap, Method};
@@ -234,14 +235,14 @@ impl RequestLine {
         is_host_like(host, without_port(&self.authority))
     }
 
-    /// Its path, without the query.
+    /// Returns the path, without the query.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Whether it carries a key of idempotency: `idempotency-key`, `x-idempotency-key`, or the header of the policy's
-    /// dialect for it.
+    /// Returns `true` if the request carries an idempotency key: in `idempotency-key`, `x-idempotency-key`, or the
+    /// header of the policy's dialect for it.
     #[must_use]
     pub fn is_keyed(&self) -> bool {
         self.keyed
@@ -256,7 +257,7 @@ pub(crate) fn without_port(authority: &str) -> &str {
     }
 }
 
-/// Returns `true` if a host is like a pattern, which may have a `*` for the first labels; case does not matter.
+/// Returns `true` if a host matches a pattern, which may start with `*` in place of the first labels; case is ignored.
 pub(crate) fn is_host_like(pattern: &str, host: &str) -> bool {
     let Some(end) = pattern.strip_prefix('*') else {
         return host.eq_ignore_ascii_case(pattern);
@@ -266,7 +267,7 @@ pub(crate) fn is_host_like(pattern: &str, host: &str) -> bool {
     own.is_some_and(|own| own.eq_ignore_ascii_case(end))
 }
 
-/// A path may hold a secret.
+/// Omits the path, which may hold a secret.
 impl fmt::Debug for RequestLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RequestLine")

@@ -1,16 +1,16 @@
-//! One request's own settings, and which of them its service lets it set.
+//! One request's own settings, and those that its service lets it set.
 
 use super::whole_answers::MAX_ANSWER_BYTES;
 use super::{RetryOverride, RetryPolicy};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The settings that a request may set at one place.
+/// The settings that a service lets a request set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum Overrides {
     #[default]
     Allow,
-    /// Those of these names, and whether the request is idempotent.
+    /// Those of these names, and idempotence.
     FillOnly(Vec<&'static str>),
     Deny,
 }
@@ -20,7 +20,7 @@ impl Overrides {
         Self::FillOnly(RetryOverride::open_by(policy))
     }
 
-    /// Returns what is left of a request's own settings.
+    /// Returns the part of a request's own settings that is allowed.
     pub(crate) fn allowed(&self, own: RetryOverride) -> RetryOverride {
         match self {
             Self::Allow => own,
@@ -34,7 +34,7 @@ impl Overrides {
 }
 
 impl RetryOverride {
-    /// No retries for this request: it is sent once, and a failure stops with
+    /// Turns retries off for this request: it is sent once, and a failure stops with
     /// [`StopReason::Disabled`](crate::StopReason::Disabled).
     ///
     /// ```
@@ -50,16 +50,16 @@ impl RetryOverride {
         own
     }
 
-    /// Settings that change nothing.
+    /// Creates settings that change nothing.
     #[must_use]
     #[inline]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The most retries after the first attempt; 0 means one attempt. It may be more than the policy allows, and counts with
-    /// [`RetryPolicy::never`](crate::RetryPolicy::never) too. It bounds all that is sent, whatever the policy's
-    /// [`max_refused`](crate::RetryPolicyBuilder::max_refused).
+    /// Sets the maximum number of retries after the first attempt; 0 means one attempt. It may be more than the policy
+    /// allows, and applies with [`RetryPolicy::never`](crate::RetryPolicy::never) too. It bounds all attempts, whatever
+    /// the policy's [`max_refused`](crate::RetryPolicyBuilder::max_refused).
     #[must_use]
     pub fn max_retries(self, max_retries: u32) -> Self {
         Self {
@@ -68,8 +68,8 @@ impl RetryOverride {
         }
     }
 
-    /// Whether processing this request twice does no more harm than once, whatever its method, its headers and the policy's
-    /// [`Methods`](crate::Methods) say. With `false` even a GET is repeated only if it was not processed.
+    /// Declares that processing this request twice does no more harm than once, whatever its method, its headers and
+    /// the policy's [`Methods`](crate::Methods) say. With `false`, even a GET is repeated only if it was not processed.
     ///
     /// ```
     /// use http_retry::RetryOverride;
@@ -89,8 +89,8 @@ impl RetryOverride {
         }
     }
 
-    /// The longest time for the whole request, from the start of its first attempt, waits included. It may be longer
-    /// than the policy's; with 0 the first attempt is sent with no time left, and none follows.
+    /// Sets the longest time for the whole request, from the start of its first attempt, waits included. It may be
+    /// longer than the policy's; with 0 the first attempt is sent with no time left, and none follows.
     #[must_use]
     pub fn deadline(self, deadline: Duration) -> Self {
         Self {
@@ -99,7 +99,7 @@ impl RetryOverride {
         }
     }
 
-    /// The longest time of one attempt of this request, until its response head is there; it may be longer than the
+    /// Sets the longest time of one attempt of this request, up to its response head; it may be longer than the
     /// [policy's](crate::RetryPolicyBuilder::attempt_timeout). With 0 every attempt is cut at once.
     ///
     /// ```
@@ -117,9 +117,10 @@ impl RetryOverride {
         }
     }
 
-    /// Reads the answer whole if it has at most so many bytes, whatever the policy says
-    /// ([`RetryPolicyBuilder::whole_answers`](crate::RetryPolicyBuilder::whole_answers)). With 0 the caller gets it as it
-    /// comes: for an answer that goes on under a plain content type, such as a watch. More than 64 MiB counts as 64 MiB.
+    /// Reads the response whole if its body has at most this many bytes, whatever the policy says
+    /// ([`RetryPolicyBuilder::whole_answers`](crate::RetryPolicyBuilder::whole_answers)). With 0 the caller gets it as
+    /// it comes: for a response that need not end under a plain content type, such as a watch. More than 64 MiB counts
+    /// as 64 MiB.
     #[must_use]
     pub fn whole_answers(self, bytes: usize) -> Self {
         let bytes = u64::try_from(bytes)
@@ -131,10 +132,9 @@ impl RetryOverride {
         }
     }
 
-    /// The request's service, instead of its host: it chooses the budget and names the events. With a document, it
-    /// chooses the service there before any match;
-    /// [`RetryReport::unknown_service`](crate::RetryReport::unknown_service) tells a name that the document does not
-    /// have, and so does a log line for the first one.
+    /// Sets the request's service, instead of its host: it chooses the budget and names the events. With a document, it
+    /// chooses the service there before any match; a name that the document does not have is reported by
+    /// [`RetryReport::unknown_service`](crate::RetryReport::unknown_service), and the first one by a log line.
     #[must_use]
     pub fn service(self, name: impl Into<Arc<str>>) -> Self {
         Self {
@@ -143,7 +143,7 @@ impl RetryOverride {
         }
     }
 
-    /// Retries even inside another retry layer; attempts then multiply. Default the inner layer stands aside
+    /// Retries even inside another retry layer; attempts then multiply. By default the inner layer stands aside
     /// ([`StopReason::Nested`](crate::StopReason::Nested)).
     #[must_use]
     pub fn retry_when_nested(self) -> Self {
@@ -153,8 +153,8 @@ impl RetryOverride {
         }
     }
 
-    /// Whether the body of the answer may be resumed where the client resumes downloads; with `false` it
-    /// is the plain one. Default `true`.
+    /// Allows or forbids resuming the response's body if the client resumes downloads; with `false` it is the plain
+    /// one. Default `true`.
     #[must_use]
     pub fn resume(self, resume: bool) -> Self {
         Self {
@@ -170,7 +170,7 @@ impl RetryOverride {
         self.off
     }
 
-    /// Returns the most retries, if the request says.
+    /// Returns the maximum number of retries, if the request sets one.
     #[must_use]
     #[inline]
     pub fn retries(&self) -> Option<u32> {
@@ -184,7 +184,7 @@ impl RetryOverride {
         self.service.as_ref()
     }
 
-    /// Returns the most bytes of an answer that belong to its attempt, if the request says; 0 for none.
+    /// Returns the most bytes of a response's body that belong to its attempt, if the request sets them; 0 for none.
     #[must_use]
     #[inline]
     pub fn whole_answer_bytes(&self) -> Option<u32> {

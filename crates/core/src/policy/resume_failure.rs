@@ -1,12 +1,12 @@
-//! Why a download is not resumed.
+//! Reasons for not resuming a download.
 
 use super::decision::StopReason;
 use std::fmt;
 
-/// Why a download that broke is not resumed.
+/// The reason for not resuming a broken download.
 ///
-/// Unless the policy stops it, the reason is that the server's answer to the continuation does not prove that its bytes
-/// belong to those that came before.
+/// Unless the policy stops it, the server's response to the continuation does not prove that its bytes belong to those
+/// that came before.
 ///
 /// ```
 /// use http_retry::StopReason;
@@ -24,13 +24,13 @@ use std::fmt;
 pub enum ResumeFailure {
     /// The policy or the budget allows no further attempt; the reason says which limit was reached.
     Stopped(StopReason),
-    /// The request for the rest failed: the server answered an error status, or the connection failed, and the retries of
-    /// that request are used up.
+    /// The request for the rest failed: the server responded with an error status, or the connection failed, and the
+    /// retries of that request are used up.
     HeadFailed,
-    /// The server has another version than the one that the download began with, or does not say which; or the start and
-    /// the rest are not from one server, by a failover or a redirect.
+    /// The server has another version than the one that the download began with, or does not name its version; or the
+    /// start and the rest do not come from one server, after a failover or a redirect.
     Changed,
-    /// The server answered another range of bytes than the one that was asked for, or does not say which.
+    /// The server sent another range of bytes than the one requested, or does not name its range.
     WrongRange,
     /// The server sent the whole file again, and nothing proves that its bytes are the same.
     RangeIgnored,
@@ -38,12 +38,13 @@ pub enum ResumeFailure {
     Encoded,
     /// The first bytes of the rest differ from those already received.
     WrongOverlap,
-    /// More bytes came than the first answer promised.
+    /// More bytes came than the first response promised.
     TooLong,
 }
 
 impl ResumeFailure {
-    /// A stable name, for metric labels, such as `changed`; of [`Stopped`](Self::Stopped) that of the stop reason.
+    /// Returns a stable name for metric labels, such as `changed`; for [`Stopped`](Self::Stopped), that of the stop
+    /// reason.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -58,7 +59,7 @@ impl ResumeFailure {
         }
     }
 
-    /// The same as a sentence, for people; of [`Stopped`](Self::Stopped) that of the stop reason.
+    /// Returns the same as a sentence, for people; for [`Stopped`](Self::Stopped), that of the stop reason.
     #[must_use]
     pub fn explain(self) -> &'static str {
         match self {

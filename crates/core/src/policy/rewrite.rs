@@ -34,18 +34,18 @@ use http::HeaderMap;
 /// # Ok::<(), http_retry::ConfigError>(())
 /// ```
 pub trait Rewrite: Send + Sync {
-    /// Returns how to change the request after this outcome, or `None` if another body does not help. It is asked only
-    /// about outcomes that are [`Class::Permanent`](super::Class::Permanent).
+    /// Returns the change of the request after this outcome, or `None` if another body does not help. It is called only
+    /// for outcomes that are [`Class::Permanent`](super::Class::Permanent).
     fn after(&self, outcome: &Outcome<'_>) -> Option<RewriteBody>;
 }
 
-/// A change of a request: gets its headers and its body, may change the headers, and returns the next body, or `None` if
-/// there is no better one. The request is then not sent again.
+/// A change of a request: it gets the headers and the body, may change the headers, and returns the next body, or
+/// `None` if there is no better one. The request is then not sent again.
 ///
 /// A changed body needs a changed `content-length` and digest; a signed or encoded body must stay as it is.
 pub type RewriteBody = Box<dyn Fn(&mut HeaderMap, &[u8]) -> Option<Rewritten> + Send + Sync>;
 
-/// Gets headers and body of a request, changes the ones and gives another for the other.
+/// A function that gets the headers and body of a request, may change the headers, and returns another body.
 pub type RewriteWith<'a> = dyn FnMut(&mut HeaderMap, &[u8]) -> Option<Vec<u8>> + 'a;
 
 /// The next body of a request, in which one text has changed.
@@ -59,8 +59,8 @@ pub struct Rewritten {
 }
 
 impl Rewritten {
-    /// A body, with the length of the changed text before and after, in characters: what the report and the event of the
-    /// change say.
+    /// Creates a next body, with the length of the changed text before and after, in characters, for the report and the
+    /// event.
     #[must_use]
     pub fn new(body: Vec<u8>, before: usize, after: usize) -> Self {
         Self {

@@ -1,8 +1,9 @@
-//! Rules: what follows from an outcome where a condition holds, said in code as a document says it.
+//! Rules: actions on outcomes that meet a condition, set in code as in a document.
 //!
-//! A [`Rule`] has a [`Condition`] and an [`Action`]. A policy asks its rules in their order, and the first that holds
-//! decides; where none does, the class of the outcome decides ([`RetryPolicyBuilder::otherwise`] says something else).
-//! The limits stay: the deadline, the budget, bodies that cannot be sent twice, and requests that do harm twice.
+//! A [`Rule`] has a [`Condition`] and an [`Action`]. A policy tries its rules in order, and the first that holds
+//! decides; if none does, the class of the outcome decides, or the action of [`RetryPolicyBuilder::otherwise`]. The
+//! limits stay: the deadline, the budget, bodies that cannot be sent twice, and requests that do harm if processed
+//! twice.
 //!
 //! ```
 //! # #[cfg(feature = "testing")] {
@@ -15,7 +16,7 @@
 //! use tower::{ServiceBuilder, ServiceExt};
 //!
 //! # async fn poll() -> Result<(), tower::BoxError> {
-//! // A job that is not done yet answers 202: ask every 5 s, for at most a minute.
+//! // A job that is not done yet responds with 202: ask every 5 s, for at most a minute.
 //! let poll = Wait::new().delay(Duration::from_secs(5)).at_most(12);
 //! let policy = RetryPolicy::builder()
 //!     .rule(Rule::when(Condition::status([202])?).named("not yet").wait(poll))
@@ -37,8 +38,8 @@
 //! # }
 //! ```
 //!
-//! What has the name of another service, a budget or an observer (failover, a budget of a rule's own, dead letters) finds it
-//! among [`Services`](crate::services::Services) or in a document.
+//! The names of other services, budgets and observers (for a failover, a rule's own budget, dead letters) are looked up
+//! among the [`Services`](crate::services::Services) or in the document.
 //!
 //! [`RetryPolicyBuilder::otherwise`]: crate::RetryPolicyBuilder::otherwise
 
@@ -60,15 +61,15 @@ use http::{HeaderMap, HeaderName};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// All that a policy says beyond numbers; by default nothing.
+/// The settings of a policy beyond numbers; empty by default.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Rules {
     pub(crate) list: Arc<[Rule]>,
-    /// What decides where no rule does.
+    /// The action if no rule holds.
     pub(crate) otherwise: Action,
-    /// Given, only these outcomes are retried where no rule speaks, whatever their class.
+    /// If set, only these outcomes are retried when no rule holds, whatever their class.
     pub(crate) retry_on: Option<Arc<[Condition]>>,
-    /// These outcomes are never retried.
+    /// The outcomes that are never retried.
     pub(crate) stop_on: Arc<[Condition]>,
     pub(crate) counter: Counter,
     pub(crate) server_delays: ServerDelays,
@@ -77,12 +78,12 @@ pub(crate) struct Rules {
     pub(crate) on_exhausted: OnExhausted,
     /// Headers that a failover leaves out, besides those that it always does.
     pub(crate) credentials: Arc<[HeaderName]>,
-    /// Each effective field, its value and where it came from.
+    /// Each effective field, with its value and its origin.
     pub(crate) origins: Arc<[Origin]>,
 }
 
-/// What a limit of retries counts, in the policy that a rule retries by
-/// ([`RetryPolicyBuilder::counter`](crate::RetryPolicyBuilder::counter) shows both).
+/// The retries that a limit counts, in the policy that a rule retries by
+/// ([`RetryPolicyBuilder::counter`](crate::RetryPolicyBuilder::counter) has an example).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Counter {
@@ -93,31 +94,33 @@ pub enum Counter {
     Rule,
 }
 
-/// What is made of a wait that a server asks for ([`RetryPolicyBuilder::server_delays`](crate::RetryPolicyBuilder::server_delays)).
+/// The treatment of a wait that a server asks for
+/// ([`RetryPolicyBuilder::server_delays`](crate::RetryPolicyBuilder::server_delays)).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerDelays {
-    /// It is kept; a longer one than the policy's `max_server_delay` allows stops the request. The default.
+    /// The wait is respected; one longer than the policy's `max_server_delay` allows stops the request. The default.
     #[default]
     Respect,
-    /// It is kept up to `max_server_delay`: a longer one is cut to it, so the retry comes earlier than asked.
+    /// The wait is respected up to `max_server_delay`: a longer one is cut to it, so the retry comes earlier than
+    /// asked.
     Clamp,
     /// The backoff alone decides, and `max_server_delay` has no effect.
     Ignore,
 }
 
-/// What judges an outcome.
+/// The source of a decision on an outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DecidedBy {
     /// The policy itself.
     Policy,
     /// One of its rules.
     Rule(usize),
-    /// What it says of outcomes that no rule covers.
+    /// The policy's action for outcomes that no rule covers.
     Otherwise,
 }
 
-/// What is to be done about an outcome, and what says so.
+/// The action on an outcome, and the source of that decision.
 #[derive(Clone, Copy)]
 pub(in crate::policy) struct ChosenAction<'a> {
     pub(in crate::policy) action: &'a Action,
@@ -125,13 +128,13 @@ pub(in crate::policy) struct ChosenAction<'a> {
 }
 
 impl<'a> ChosenAction<'a> {
-    /// The word of a policy without rules.
+    /// The choice of a policy without rules.
     pub(in crate::policy) const BY_CLASS: Self = Self {
         action: &Action::Classify,
         by: DecidedBy::Policy,
     };
 
-    /// Who leaves it to the class says nothing.
+    /// Returns the choice of an action. [`Action::Classify`] counts as the policy's own choice, whatever its source.
     fn of(action: &'a Action, by: DecidedBy) -> Self {
         match action {
             Action::Classify => Self::BY_CLASS,
@@ -140,20 +143,20 @@ impl<'a> ChosenAction<'a> {
     }
 }
 
-/// The names in the rules of a policy, which its services or its document give a meaning to.
+/// The names in a policy's rules that its services or its document resolve.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct NamesUsed<'a> {
-    /// The services that it fails over to.
+    /// The services that the policy fails over to.
     pub failovers: Vec<&'a Arc<str>>,
     /// The budgets that pay.
     pub budgets: Vec<&'a Arc<str>>,
-    /// The observers of what is given up.
+    /// The observers of requests that are given up.
     pub dead_letters: Vec<&'a Arc<str>>,
 }
 
 impl RetryPolicy {
-    /// Returns the names in its rules, and in those of the policies that they retry by.
+    /// Returns the names in the policy's rules, and in those of the policies that they retry by.
     #[must_use]
     pub fn names_used(&self) -> NamesUsed<'_> {
         let mut names = NamesUsed::default();
@@ -163,7 +166,7 @@ impl RetryPolicy {
 }
 
 impl Rules {
-    /// What these rules and the policies that they retry by name.
+    /// Collects the names that these rules and the policies that they retry by use.
     fn names<'a>(&'a self, names: &mut NamesUsed<'a>) {
         names.budgets.extend(&self.budget);
         match &self.on_exhausted {
@@ -175,24 +178,24 @@ impl Rules {
         for action in actions.chain([&self.otherwise]) {
             match action {
                 Action::Failover(to) => names.failovers.push(&to.service),
-                // It has no rules of its own.
+                // One level deep: such a policy has no rules of its own.
                 Action::Retry(policy) => policy.rules().names(names),
                 _ => {}
             }
         }
     }
 
-    /// Whether anything but the class of an outcome and the lists decides.
+    /// Returns `true` if anything but the outcome's class and the lists decides.
     pub(in crate::policy) fn decide_anything(&self) -> bool {
         !self.list.is_empty() || !matches!(self.otherwise, Action::Classify)
     }
 
-    /// Whether lists decide beside the class of an outcome.
+    /// Returns `true` if lists decide along with the outcome's class.
     pub(in crate::policy) fn have_lists(&self) -> bool {
         self.retry_on.is_some() || !self.stop_on.is_empty()
     }
 
-    /// Whether a response may take the place of the last outcome.
+    /// Returns `true` if a canned response may replace the last outcome.
     pub(in crate::policy) fn may_respond(&self) -> bool {
         let actions = self.list.iter().map(|rule| &rule.action);
         let mut actions = actions.chain([&self.otherwise]);
@@ -203,7 +206,7 @@ impl Rules {
             })
     }
 
-    /// Whether an error of this crate may take the place of a response.
+    /// Returns `true` if an error of this crate may replace a response.
     pub(in crate::policy) fn may_fail(&self) -> bool {
         let actions = self.list.iter().map(|rule| &rule.action);
         let mut actions = actions.chain([&self.otherwise]);
@@ -215,14 +218,14 @@ impl Rules {
             })
     }
 
-    /// Whether a request may be sent again when its limit of retries is reached.
+    /// Returns `true` if a request may be sent again after its limit of retries is reached.
     pub(in crate::policy) fn resend_beyond_the_limit(&self) -> bool {
         !self.list.is_empty()
             || matches!(self.otherwise, Action::Retry(_))
             || matches!(self.on_exhausted, OnExhausted::Failover { .. })
     }
 
-    /// The first rule's word; nothing where that depends on what has not been read yet.
+    /// Returns the action of the first rule that holds, or `None` if that depends on parts that have not been read yet.
     pub(in crate::policy) fn verdict(&self, seen: &ConditionInput<'_>) -> Option<ChosenAction<'_>> {
         for (index, rule) in self.list.iter().enumerate() {
             if rule.when.holds(seen)? {
@@ -231,14 +234,14 @@ impl Rules {
         }
         let success = seen.outcome.class() == Class::Success;
         let action = match &self.otherwise {
-            // What no rule speaks of is retried where it failed, and only there.
+            // Outcomes that no rule covers are retried only if they failed.
             Action::Retry(_) if success => &Action::Accept,
             action => action,
         };
         Some(ChosenAction::of(action, DecidedBy::Otherwise))
     }
 
-    /// The policy that a rule retries by, if it has one of its own.
+    /// Returns the policy that a rule retries by, or `None` if it has none of its own.
     pub(in crate::policy) fn policy_by(&self, by: DecidedBy) -> Option<&RetryPolicy> {
         let action = match by {
             DecidedBy::Policy => return None,
@@ -251,8 +254,8 @@ impl Rules {
         }
     }
 
-    /// Whether these outcomes are retried by what `retry_on` and `stop_on` say; nothing where neither has a word, or
-    /// where that depends on what has not been read yet.
+    /// Matches an outcome against `retry_on` and `stop_on`: [`ListMatch::Unlisted`] if neither of them decides,
+    /// [`ListMatch::Unread`] if that depends on parts that have not been read yet.
     pub(in crate::policy) fn listed(&self, seen: &ConditionInput<'_>) -> ListMatch {
         let matched = |list: &[Condition]| any(list.iter().map(|when| when.holds(seen)));
         let retry = match &self.retry_on {
@@ -269,7 +272,7 @@ impl Rules {
     }
 }
 
-/// What `retry_on` and `stop_on` say of an outcome.
+/// The match of an outcome with `retry_on` and `stop_on`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::policy) enum ListMatch {
     Yes,
@@ -278,9 +281,9 @@ pub(in crate::policy) enum ListMatch {
     Unread,
 }
 
-/// What becomes of a request that was worth another attempt, and has none left: by the limit of retries or of waits, the
-/// deadline, the budget, or a server that asks for too long a wait. An answer that no retry would have changed, such as a
-/// 404, is the caller's as it is.
+/// The end of a request that was worth another attempt but has none left: by the limit of retries or of waits, the
+/// deadline, the budget, or a server that asks for too long a wait. A response that no retry would have changed, such
+/// as a 404, goes to the caller as it is.
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue, StatusCode};
@@ -306,17 +309,17 @@ pub enum OnExhausted {
     /// The caller gets the last outcome. The default.
     #[default]
     Last,
-    /// The caller gets an error that `RequestFailed` finds; on the tower layer with
-    /// `unchanged_errors()` the last outcome.
+    /// The caller gets an error that `RequestFailed` finds; on the tower layer with `unchanged_errors()` it gets the
+    /// last outcome.
     Fail,
     /// The caller gets this response.
     Respond(CannedResponse),
     /// The request goes to another service, with these headers there.
     #[non_exhaustive]
     Failover {
-        /// Where it goes.
+        /// The destination.
         to: Failover,
-        /// The headers that it has there.
+        /// The headers that the request gets there.
         set: Option<Arc<HeaderMap>>,
     },
     /// An observer gets the request's head and the report, and the caller the last outcome.
@@ -328,13 +331,13 @@ pub enum OnExhausted {
 }
 
 impl OnExhausted {
-    /// The request goes to another service, as [`Failover`] says.
+    /// Sends the request to another service, as [`Failover`] describes.
     #[must_use]
     pub fn failover(to: Failover) -> Self {
         Self::Failover { to, set: None }
     }
 
-    /// The request goes to another service, where it has these headers in the place of its own of the same names: another
+    /// Sends the request to another service with these headers, which replace its own of the same names: another
     /// server's credentials, for example. They are never shown.
     #[must_use]
     pub fn failover_with(to: Failover, headers: impl Into<Arc<HeaderMap>>) -> Self {
@@ -342,20 +345,19 @@ impl OnExhausted {
         Self::Failover { to, set }
     }
 
-    /// The observer of this name gets the request's head and the report. Without such an observer
-    /// ([`ServicesBuilder::dead_letters`](crate::services::ServicesBuilder::dead_letters)) it is
-    /// [`Last`](Self::Last).
+    /// Gives the request's head and the report to the observer of this name. Without such an observer
+    /// ([`ServicesBuilder::dead_letters`](crate::services::ServicesBuilder::dead_letters)) it is [`Last`](Self::Last).
     #[must_use]
     pub fn dead_letter(name: impl Into<Arc<str>>) -> Self {
         Self::DeadLetter { name: name.into() }
     }
 }
 
-/// Where an effective field came from.
+/// The origin of an effective field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Origin {
     pub(crate) field: Cow<'static, str>,
     pub(crate) value: Arc<str>,
-    /// A place, or the name of a preset.
+    /// A location, or the name of a preset.
     pub(crate) from: Arc<str>,
 }

@@ -1,12 +1,12 @@
-//! Whom a limit stops.
+//! The scope of a limit.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 
-/// Whom a limit stops, and so which calls wait at the gate for it. Calls that the limit does not stop go on.
+/// The calls that a limit stops, and that therefore wait for it at the gate. Other calls continue.
 ///
-/// A classifier ([`Verdict::scope`](super::Verdict::scope)) or a row of a dialect says it; without a word it is the account. It
-/// is small and copied freely: of a name it keeps a hash.
+/// A classifier ([`Verdict::scope`](super::Verdict::scope)) or a row of a dialect sets it; the default is the account.
+/// It is small and cheap to copy: a name is kept as a hash.
 ///
 /// ```
 /// use http_retry::policy::{Scope, Verdict};
@@ -27,10 +27,10 @@ pub enum Scope {
     Route,
     /// The calls to the same path by the same method.
     MethodRoute,
-    /// The calls whose answers name the same limit: a hash of its name, as [`Scope::named`] makes it.
+    /// The calls whose responses name the same limit: a hash of its name, as [`Scope::named`] makes it.
     #[non_exhaustive]
     Named(u64),
-    /// This call alone: others use the limit up, or it counts this call's own work.
+    /// This call alone: others use up the limit, or it counts this call's own work.
     Request,
 }
 
@@ -38,8 +38,8 @@ pub enum Scope {
 const MAX_SCOPE_NAME: usize = 128;
 
 impl Scope {
-    /// The calls that a limit of this name stops; `None` unless the name has 1 to 128 bytes. The hash differs from process to
-    /// process.
+    /// Returns the scope of a limit with this name, or `None` unless the name has 1 to 128 bytes. The hash differs from
+    /// process to process.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let fits = (1..=MAX_SCOPE_NAME).contains(&name.len());
@@ -47,7 +47,7 @@ impl Scope {
     }
 }
 
-/// With a seed of the process, so that nobody can make up two names of one hash: answers write them.
+/// Hashes with a seed of the process, so that nobody can make up two names of one hash: the names come from responses.
 fn hash(bytes: &[u8]) -> u64 {
     static SCOPE_SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     SCOPE_SEED.hash_one(bytes)

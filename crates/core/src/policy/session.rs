@@ -18,32 +18,32 @@ use std::time::Duration;
 use step::Reading;
 pub(crate) mod plan;
 mod step;
-/// How far a spread goes at most beyond what the server asked for.
+/// The longest random delay that is added to a wait that the server asks for.
 const MAX_SPREAD: Duration = Duration::from_secs(10);
 
-/// The part of what the server asked for that a spread adds at most: one in five.
+/// The divisor of a server's wait that gives the most a spread adds: one in five.
 const SPREAD_PART: u32 = 5;
 
 type Delay = (Duration, DelaySource);
 
-/// What each refusal takes at least from the time that a call may wait at the gate: a server that asks for next to nothing
-/// is not asked without end.
+/// The least time that each refusal takes from a call's wait at the gate, so that a server that asks for next to no
+/// wait is not asked endlessly.
 pub(in crate::policy) const MIN_GATED_WAIT: Duration = Duration::from_secs(1);
 
-/// The least wait of a refused call that was told a time, and of one that was told none; both double with each refusal.
+/// The least wait of a refused call if the server named a time, and if it named none; both double with each refusal.
 const MIN_WAIT_ASKED: Duration = Duration::from_millis(10);
 const MIN_WAIT_UNASKED: Duration = Duration::from_millis(100);
 const MAX_WAIT_UNASKED: Duration = Duration::from_secs(10);
 
-/// An outcome by which a rate limit sends all callers away for a time.
+/// An outcome by which a rate limit holds back all callers for a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// For how long, where the server says that.
+    /// The wait that the server asks for, if it names one.
     pub asked: Option<Duration>,
 }
 
-/// One outcome, and by what it is judged.
+/// An outcome, and what it is judged by.
 #[derive(Clone, Copy)]
 struct Evaluation<'a> {
     outcome: &'a Outcome<'a>,
@@ -54,13 +54,14 @@ struct Evaluation<'a> {
 }
 
 impl RetrySession {
-    /// The own delay before the nth attempt of its kind.
+    /// Returns the policy's own delay before the nth attempt of its kind.
     fn backoff(&self, n: u32, case: &Evaluation<'_>) -> Duration {
         let backoff = &case.policy.0.backoff;
         backoff.delay_after(self.counts.previous, n, case.moment.random)
     }
 
-    /// The longer of one's own delay and what the server asks for, and a spread upwards; if there is time for it.
+    /// Returns the longer of the policy's own delay and the one that the server asks for, plus a spread on the latter,
+    /// if there is time for it.
     fn delay(
         &self,
         own: Duration,
@@ -90,8 +91,8 @@ impl RetrySession {
         }
     }
 
-    /// What a rate limit asks of all callers, who wait for it together; nothing where it asks for more than any of them
-    /// would wait.
+    /// Returns the pause that a rate limit imposes on all callers, who wait for it together. `None` if the outcome is
+    /// no such limit, if there is no gate, or if the limit asks for more than any caller would wait.
     #[must_use]
     pub fn refusal(&self, outcome: &Outcome<'_>, moment: Moment) -> Option<Refusal> {
         self.refusal_by(self.decided_by, outcome, moment)
@@ -109,13 +110,13 @@ impl RetrySession {
             .map(|asked| accepted_delay(asked, policy))
             .transpose()
             .ok()?;
-        // Who asks for no time at all has not said when to come back.
+        // A server that asks for a wait of zero has not said when to come back.
         let asked = heard.flatten().filter(|asked| !asked.is_zero());
         is_of_all(outcome, names_a_time).then_some(Refusal { asked })
     }
 
-    /// The wait that the server asks for, and at least what a table demands where the server names no time, or a shorter
-    /// one: that is twice as long with each repetition, up to the longest delay of the policy.
+    /// Returns the wait that the server asks for, raised to the minimum of a classifier or a dialect, which also holds
+    /// if the server names no time. The minimum doubles with each repetition, up to the policy's longest delay.
     fn demanded_delay(
         &self,
         outcome: &Outcome<'_>,
@@ -132,8 +133,9 @@ impl RetrySession {
         asked.max(least)
     }
 
-    /// How long a refused call waits by itself before it stands in line: for as long as it was asked, and a fifth more at
-    /// most. If the server named no time, or next to none, the wait doubles with n, which counts the refusals.
+    /// Returns the time for which a refused call waits on its own before it queues at the gate: as long as it was asked
+    /// to, and at most a fifth more. If the server named no time, or next to none, the wait doubles with each refusal;
+    /// n counts them.
     fn delay_of(refusal: Refusal, n: u32, case: &Evaluation<'_>) -> Duration {
         let times = 1_u32.checked_shl(n.saturating_sub(1)).unwrap_or(u32::MAX);
         let grown = |least: Duration, most: Duration| least.saturating_mul(times).min(most);
@@ -150,13 +152,15 @@ impl RetrySession {
         }
     }
 
-    /// Who has no retries is not sent back to the gate either: another service may stand in at once.
+    /// Returns `true` if the call may wait this long at the gate. A call without retries is not sent back to the gate
+    /// either: another service may take it at once.
     fn may_wait_at_the_gate(&self, delay: Duration, policy: &RetryPolicy) -> bool {
         let left = self.gate_wait_left().unwrap_or_default();
         self.max_retries(policy) > 0 && !left.is_zero() && delay <= left
     }
 
-    /// The delay after a refused attempt, if the call waits at the gate; n counts the attempts of its kind.
+    /// Returns the delay after a refused attempt, or `None` if the call does not wait at the gate; n counts the
+    /// attempts of its kind.
     fn gated_delay(&self, n: u32, case: &Evaluation<'_>) -> Option<Duration> {
         let refusal = self.refusal_by(case.by, case.outcome, case.moment)?;
         let delay = Self::delay_of(refusal, n, case);
@@ -164,7 +168,7 @@ impl RetrySession {
             .then_some(delay)
     }
 
-    /// Another attempt behind the gate, which counts as nothing yet.
+    /// Plans another attempt behind the gate, which is not counted as anything yet.
     fn plan_gated(&self, delay: Duration, case: &Evaluation<'_>) -> Result<RetryPlan, StopReason> {
         self.check_resend(case)?;
         let planned = self.in_time((delay, DelaySource::Gate), case)?;
@@ -175,7 +179,7 @@ impl RetrySession {
     }
 }
 
-/// What counts of a delay that the server asks for.
+/// Returns the part of a server's delay that counts under the policy, or `None` if the policy ignores such delays.
 fn accepted_delay(asked: Duration, policy: &RetryPolicy) -> Result<Option<Duration>, StopReason> {
     let settings = &policy.0;
     let most = settings.max_server_delay.unwrap_or(Duration::MAX);
@@ -187,24 +191,25 @@ fn accepted_delay(asked: Duration, policy: &RetryPolicy) -> Result<Option<Durati
     }
 }
 
-/// A part more than was asked for, so that clients told the same time do not come back at once; never less.
+/// Returns a random extra on top of a server's wait, so that clients told the same time do not come back at once; never
+/// negative.
 fn spread(asked: Duration, random: u64) -> Duration {
     part_of(longest_spread(asked), random)
 }
 
-/// A random part of a time.
+/// Returns a random part of a duration.
 fn part_of(most: Duration, random: u64) -> Duration {
     nanos(uniform(splitmix64(random), most.as_nanos()))
 }
 
-/// The most that is added to what a server asked for.
+/// Returns the most that a spread adds to a server's wait.
 pub(in crate::policy) fn longest_spread(asked: Duration) -> Duration {
     let part = asked.checked_div(SPREAD_PART).unwrap_or_default();
     part.min(MAX_SPREAD)
 }
 
-/// Whether a limit that was met, as far as the status and the class tell, may be everybody's. Overload never is, whatever a
-/// classifier calls it: a gate that closes on it turns load into bursts.
+/// Returns `true` if status, class, scope and reason allow that a limit is shared by all callers. Overload never is,
+/// whatever a classifier calls it: a gate that closes on overload turns load into bursts.
 fn may_be_shared(outcome: &Outcome<'_>) -> bool {
     let status = outcome.status().map(|status| status.as_u16());
     let others = outcome.scope() != Some(Scope::Request);
@@ -215,7 +220,8 @@ fn may_be_shared(outcome: &Outcome<'_>) -> bool {
         && why.is_none_or(|reason| reason == Reason::RateLimited)
 }
 
-/// Whether a limit that may be everybody's is: a 429, or another status for which some time is named.
+/// Returns `true` if a limit that may be shared is: a 429, a status of 500 or more if a classifier or a dialect names a
+/// time, or any other status if the server or one of them does.
 fn is_of_all(outcome: &Outcome<'_>, names_a_time: bool) -> bool {
     match outcome.status().map(|status| status.as_u16()) {
         Some(429) => true,
@@ -234,8 +240,8 @@ pub use step::{BodyRequirement, Command, Event};
 ///
 /// Time and randomness come with each call, so the same calls give the same decisions. Four steps make a retry:
 ///
-/// 1. [`RetryPolicy::classify`] judges an outcome by the policy's classifier, dialect and header rules. Without this step
-///    the standard tables alone count.
+/// 1. [`RetryPolicy::classify`] judges an outcome by the policy's classifier, dialect and header rules. Without this
+///    step the standard tables alone count.
 /// 2. [`RetrySession::plan`] plans what follows. It changes nothing.
 /// 3. [`RetryBudget::withdraw`](crate::RetryBudget::withdraw) pays for the plan, and reveals its delay.
 /// 4. [`RetrySession::apply`] counts the paid retry. A refused or dropped plan leaves no trace.
@@ -265,30 +271,30 @@ pub use step::{BodyRequirement, Command, Event};
 #[derive(Debug, Clone)]
 pub struct RetrySession {
     policy: RetryPolicy,
-    /// What judged the outcome before the retry that is under way.
+    /// The source of the decision behind the retry under way.
     by: DecidedBy,
-    /// What judged the last outcome.
+    /// The source of the last decision.
     decided_by: DecidedBy,
     reading: Reading,
-    /// What the head of the last outcome says.
+    /// The hints in the head of the last outcome.
     hints: Option<Box<ServerHints>>,
-    /// The budget has refused a retry after the last outcome.
+    /// Set once the budget has refused a retry after the last outcome.
     was_refused: bool,
-    /// The end of the request, once it has come.
+    /// The end of the request, once it is reached.
     stopped: Option<Stop>,
     facts: RequestFacts,
     method: Option<Method>,
-    /// What its outcomes are about, where somebody may ask.
+    /// The request that outcomes belong to, if a classifier or a rule may look at it.
     request: Option<Arc<RequestLine>>,
     own: RetryOverride,
     started: Duration,
-    /// When the whole request must be over, whatever the policy says.
+    /// The time by which the whole request must be over, whatever the policy says.
     until: Option<Duration>,
     standing_aside: Option<StopReason>,
     counts: SessionCounts,
-    /// What each rule has done so far.
+    /// The counters of each rule.
     tallies: Vec<RuleCounters>,
-    /// The services that the request can go on at, and where they are; none before that was asked.
+    /// The services that the request can fail over to, with their servers; `None` until they are resolved.
     servers: Option<Vec<(Arc<str>, Server)>>,
 }
 
@@ -315,8 +321,8 @@ impl RetrySession {
         }
     }
 
-    /// The same session, in which the request's own settings override the policy's. Of settings given twice the last one
-    /// counts, but [`RetryOverride::off`] stays.
+    /// Returns this session with the request's own settings in place of the policy's. If a setting is given twice, the
+    /// last one counts, but [`RetryOverride::off`] stays.
     #[must_use]
     pub fn with_override(self, own: &RetryOverride) -> Self {
         let own = own.over(&self.own);
@@ -328,14 +334,14 @@ impl RetrySession {
         }
     }
 
-    /// The same session, for rules that look at the method.
+    /// Returns this session with the request's method, for rules that look at it.
     #[must_use]
     #[inline]
     pub fn with_method(self, method: Option<Method>) -> Self {
         Self { method, ..self }
     }
 
-    /// The same session of this request, for those who judge its outcomes by it.
+    /// Returns this session with the request that its outcomes belong to, for classifiers and rules that look at it.
     pub fn of_request(self, request: Option<RequestLine>) -> Self {
         Self {
             request: request.map(Arc::new),
@@ -343,14 +349,14 @@ impl RetrySession {
         }
     }
 
-    /// What its outcomes are about, where somebody may ask.
+    /// Returns the request that outcomes belong to, if it is kept.
     #[must_use]
     #[inline]
     pub fn request(&self) -> Option<Arc<RequestLine>> {
         self.request.clone()
     }
 
-    /// The same session without any retries, and why.
+    /// Returns this session without any retries, for the reason `why` unless an earlier one was given.
     #[must_use]
     pub fn disabled(self, why: StopReason) -> Self {
         Self {
@@ -359,7 +365,8 @@ impl RetrySession {
         }
     }
 
-    /// The session that goes on at another service, whose policy counts anew; the request must still be over in time.
+    /// Returns the session that continues at another service, whose policy counts anew; the deadline of the request
+    /// stays.
     #[must_use]
     pub fn moved_to(&self, policy: RetryPolicy, now: Duration) -> Self {
         Self {
@@ -368,6 +375,7 @@ impl RetrySession {
                 deadline: None,
                 ..self.own.clone()
             },
+            // Only retries start anew: the attempts, the doubt and the time spent at a gate belong to the request.
             counts: SessionCounts {
                 resends: self.counts.resends,
                 in_doubt: self.counts.in_doubt,
@@ -381,15 +389,15 @@ impl RetrySession {
         }
     }
 
-    /// The policy that the request goes by.
+    /// Returns the policy that the request follows.
     #[must_use]
     #[inline]
     pub fn policy(&self) -> &RetryPolicy {
         &self.policy
     }
 
-    /// Whether a retry can follow the next attempt at all; if not, the request need not be kept. It looks at limits alone,
-    /// and not at the clock.
+    /// Returns `true` if a retry can follow the next attempt at all; if not, the request need not be kept. Only the
+    /// limits count, not the clock.
     #[must_use]
     pub fn may_retry(&self) -> bool {
         let at_the_gate = || {
@@ -399,36 +407,38 @@ impl RetrySession {
         self.may_retry_a_success() || at_the_gate()
     }
 
-    /// The same without those that count apart, which follow nothing but a rate limit.
+    /// Returns `true` if a retry can follow even a success. Refused attempts that count separately do not matter, since
+    /// they follow only a rate limit.
     pub(crate) fn may_retry_a_success(&self) -> bool {
         let left = self.counts.retries < self.max_retries(&self.policy);
         self.standing_aside.is_none() && (left || self.policy.resends_beyond_its_limit())
     }
 
-    /// Whether processing the request twice counts as harmless: by its facts, the policy's [`Methods`], or
-    /// the request's own word, which goes before both.
+    /// Returns `true` if processing the request twice counts as harmless: by the request's own setting, which takes
+    /// precedence, else by its facts or the policy's [`Methods`].
     #[must_use]
     #[inline]
     pub fn is_idempotent(&self) -> bool {
         self.is_safe_twice(&self.policy)
     }
 
-    /// The same by the request's own word, whatever policy a rule retries it by.
+    /// Returns `true` if the request's own setting or its facts make it idempotent, whatever policy a rule retries it
+    /// by.
     #[must_use]
     #[inline]
     pub fn is_idempotent_by_itself(&self) -> bool {
         self.own.idempotent.unwrap_or(self.facts.is_idempotent())
     }
 
-    /// The number of retries counted so far; waits of rules are none, nor are the retries of refused attempts that the
-    /// policy's [`max_refused`](crate::RetryPolicyBuilder::max_refused) counts apart.
+    /// Returns the number of retries counted so far. Waits of rules do not count, nor do retries of refused attempts
+    /// that the policy's [`max_refused`](crate::RetryPolicyBuilder::max_refused) counts separately.
     #[must_use]
     #[inline]
     pub fn retries(&self) -> u32 {
         self.counts.retries
     }
 
-    /// The end of the request before an attempt that is not made, although nothing forbade it when it was planned.
+    /// Returns the end of a request whose next attempt is not made although its plan allowed it.
     fn stop(&self, why: StopReason) -> Stop {
         Stop {
             why,
@@ -437,22 +447,22 @@ impl RetrySession {
         }
     }
 
-    /// Whether this request can be repeated here at all: then its success is counted here, and a retry layer further in
-    /// stands aside.
+    /// Returns `true` if this layer can repeat the request at all. If so, its success is counted here, and an inner
+    /// retry layer stands aside.
     #[must_use]
     pub fn repeats(&self) -> bool {
         let ever = self.max_retries(&self.policy) > 0 || self.policy.resends_beyond_its_limit();
         self.standing_aside.is_none() && ever
     }
 
-    /// What is known of the request as it goes on now.
+    /// Returns the facts of the request as it is sent now.
     #[must_use]
     #[inline]
     pub fn facts(&self) -> RequestFacts {
         self.facts
     }
 
-    /// The request goes on with these headers, which may hold another key of idempotency than before, or none.
+    /// Updates the facts to new headers, which may hold another idempotency key than before, or none.
     pub fn replace_headers(&mut self, headers: &HeaderMap, keyed: bool) {
         if let Some(method) = &self.method {
             let facts = RequestFacts::of(method, headers).keyed(keyed);
@@ -460,26 +470,26 @@ impl RetrySession {
         }
     }
 
-    /// Says whether the body of the attempt that ended can be sent again. If not, [`plan`](Self::plan) stops with
+    /// Records if the body of the attempt that ended can be sent again. If not, [`plan`](Self::plan) stops with
     /// [`StopReason::BodyNotReplayable`].
     #[inline]
     pub fn set_replayable(&mut self, replayable: bool) {
         self.facts = self.facts.replayable(replayable);
     }
 
-    /// Plans the retry that follows a classified outcome; a budget must still pay for it. It changes nothing: the same
+    /// Plans the retry that follows a classified outcome; a budget must still pay for it. Nothing changes: the same
     /// call gives the same plan.
     ///
     /// # Errors
     ///
-    /// Why there is no further attempt. The first of these checks that refuses is the reason: limit, class, body,
+    /// The reason for making no further attempt. The first check that refuses gives it: limit, class, body,
     /// idempotence, server delay, deadline. The budget comes last, with the plan.
     #[inline]
     pub fn plan(&self, outcome: &Outcome<'_>, moment: Moment) -> Result<RetryPlan, StopReason> {
         self.judge(outcome, moment).map_err(|stop| stop.why)
     }
 
-    /// Counts a plan that was paid for. To count it twice is to count it once.
+    /// Counts a paid plan. Counting it twice has no further effect.
     pub(crate) fn count(&mut self, plan: &RetryPlan) {
         self.by = plan.by;
         self.counts = plan.after;
@@ -494,29 +504,30 @@ impl RetrySession {
         }
     }
 
-    /// When the call began.
+    /// Returns the time at which the call began.
     #[must_use]
     #[inline]
     pub fn started(&self) -> Duration {
         self.started
     }
 
-    /// The time at which the whole request must be over, on the clock of [`Moment::now`](crate::policy::Moment::now), if there is a deadline.
+    /// Returns the time at which the whole request must be over, on the clock of
+    /// [`Moment::now`](crate::policy::Moment::now), or `None` without a deadline.
     #[must_use]
     #[inline]
     pub fn deadline(&self) -> Option<Duration> {
         self.deadline_by(self.policy_by(self.by))
     }
 
-    /// How long the request may take where it is now, if there is a limit.
+    /// Returns the time that the request may take at its current service, or `None` without a limit.
     #[must_use]
     pub fn allowed(&self) -> Option<Duration> {
         self.deadline()
             .map(|deadline| deadline.saturating_sub(self.started))
     }
 
-    /// How long the request may still wait at the gate; none where there is no gate for it. The gate is the service's,
-    /// whatever policy a rule retries by.
+    /// Returns the time that the request may still wait at the gate, or `None` if there is no gate for it. The gate is
+    /// the service's, whatever policy a rule retries by.
     #[must_use]
     pub fn gate_wait_left(&self) -> Option<Duration> {
         let most = self.policy.0.max_gate_wait?;
@@ -528,8 +539,8 @@ impl RetrySession {
         self.counts.gate_waited = self.counts.gate_waited.saturating_add(waited);
     }
 
-    /// The time limit of an attempt that starts at `now`: the attempt timeout or what is left of the deadline, the shorter of
-    /// the two; zero past the deadline, `None` without either.
+    /// Returns the time limit of an attempt that starts at `now`: the shorter of the attempt timeout and the rest of
+    /// the deadline. Zero past the deadline; `None` without either.
     #[must_use]
     pub fn attempt_limit(&self, now: Duration) -> Option<Duration> {
         let left = self.deadline().map(|deadline| deadline.saturating_sub(now));
@@ -538,8 +549,9 @@ impl RetrySession {
         timeout.into_iter().chain(left).min()
     }
 
-    /// The most bytes of an answer that belong to the attempt under way; 0 for none. Who stands aside leaves the answer to
-    /// another layer, or to the caller. An answer to HEAD tells a length and has no body.
+    /// Returns the most bytes of a response body that belong to the attempt under way; 0 for none. A layer that stands
+    /// aside leaves the response to another layer, or to the caller. A response to HEAD declares a length and has no
+    /// body.
     pub(crate) fn whole_answers(&self) -> u64 {
         let by_policy = || self.policy_by(self.by).0.whole_answers;
         if self.method == Some(Method::HEAD) {
@@ -556,9 +568,9 @@ impl RetrySession {
         self.own.max_retries.unwrap_or(policy.0.max_retries)
     }
 
-    /// Returns `true` if the next refused attempt counts apart from the retries.
+    /// Returns `true` if the next refused attempt counts separately from the retries.
     pub(super) fn has_refused_left(&self, policy: &RetryPolicy) -> bool {
-        // A request's own limit bounds all that is sent.
+        // A limit that the request itself sets bounds all attempts, refused ones included.
         let most = policy.0.max_refused;
         self.own.max_retries.is_none() && self.counts.refusals < most
     }

@@ -1,4 +1,4 @@
-//! The settings of a policy: one table of all that is said by a value alone, and what the rest of the crate asks of them.
+//! The settings of a policy: one table of those that are a plain value, and the questions that the crate asks of them.
 
 use super::classifier::Classifiers;
 use super::rules::{Action, OnExhausted, Rules};
@@ -35,21 +35,21 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub struct RetryPolicy(pub(super) Arc<Settings>);
 
-/// Which methods may be repeated after the server may have processed the request.
+/// The methods that may be repeated after the server may have processed the request.
 ///
-/// For a request that the server has not processed ([`Reach::is_unprocessed`](super::Reach::is_unprocessed)) the method does
-/// not matter.
+/// If the server has not processed the request ([`Reach::is_unprocessed`](super::Reach::is_unprocessed)), the method
+/// does not matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Methods {
     /// Idempotent methods by RFC 9110 section 9.2.2, and requests with an idempotency key.
     Idempotent,
-    /// Every method: only if processing twice does no harm, even by two servers (a document may fail over).
+    /// Every method: only if processing twice does no harm, even on two servers (a document may fail over).
     All,
 }
 
 impl RetryPolicy {
-    /// The state of one request that starts at `started`, on the clock of [`Moment::now`](super::Moment::now).
+    /// Returns the state of one request that starts at `started`, on the clock of [`Moment::now`](super::Moment::now).
     /// [`RetrySession`] shows its four steps.
     #[must_use]
     #[inline]
@@ -57,7 +57,7 @@ impl RetryPolicy {
         RetrySession::new(self.clone(), facts, started)
     }
 
-    /// How many retries may follow the first attempt; `u32::MAX` for any number. Rules may allow more
+    /// Returns the number of retries that may follow the first attempt; `u32::MAX` for any number. Rules may allow more
     /// ([`worst_case`](Self::worst_case)).
     ///
     /// ```
@@ -70,7 +70,7 @@ impl RetryPolicy {
     }
 }
 
-/// Makes [`Settings`] and [`RetryOverride`] of the table below.
+/// Generates [`Settings`] and [`RetryOverride`] from the table below.
 macro_rules! settings {
     ($(
         $(#[doc = $about:literal])*
@@ -79,9 +79,9 @@ macro_rules! settings {
         #[derive(Clone)]
         pub(super) struct Settings {
             pub(super) name: Cow<'static, str>,
-            /// Whether a builder has changed it since it had that name.
+            /// Set if a builder has changed the settings since they got that name.
             pub(super) changed: bool,
-            /// Whether it is the preset without retries, unchanged.
+            /// Set if the settings are the preset without retries, unchanged.
             pub(super) never: bool,
             $($(#[doc = $about])* pub(super) $setting: $type,)+
             pub(super) classifiers: Classifiers,
@@ -92,7 +92,7 @@ macro_rules! settings {
         }
 
         impl Settings {
-            /// Settings of this name that are all at their defaults.
+            /// Creates settings of this name that are all at their defaults.
             pub(super) fn new(name: &'static str) -> Self {
                 Self {
                     name: name.into(),
@@ -117,11 +117,11 @@ macro_rules! settings {
             }
         }
 
-        /// One request's own settings, which override the policy's; put it into the request's extensions.
+        /// One request's own settings, which override the policy's; put them into the request's extensions.
         ///
         /// With tower and hyper these are the extensions of `http::Request`; with reqwest-middleware, those of
-        /// `RequestBuilder::with_extension` or `execute_with_extensions`. A bare `reqwest::Request` keeps its extensions
-        /// private, so there only the policy decides. What is not set stays as the policy has it.
+        /// `RequestBuilder::with_extension` or `execute_with_extensions`. A bare `reqwest::Request` keeps its
+        /// extensions private, so there only the policy decides. A setting that is not set stays as in the policy.
         ///
         /// ```
         /// use http_retry::RetryOverride;
@@ -155,7 +155,7 @@ macro_rules! settings {
                 never_resumed: false,
             };
 
-            /// Returns these settings and, where they say nothing, earlier ones, as far as a session needs them.
+            /// Returns these settings with earlier ones in place of those not set, limited to what a session needs.
             /// [`off`](Self::off) stays.
             pub(super) fn over(&self, before: &Self) -> Self {
                 Self {
@@ -166,7 +166,7 @@ macro_rules! settings {
                 }
             }
 
-            /// Returns these settings without those that have none of these names.
+            /// Returns these settings without those of the table that are not in `open`.
             pub(super) fn only(self, open: &[&str]) -> Self {
                 Self {
                     off: self.off && open.contains(&"max_retries"),
@@ -188,23 +188,24 @@ macro_rules! settings {
 }
 
 settings! {
-    /// The most retries; `u32::MAX` for any number.
+    /// The maximum number of retries; `u32::MAX` for any number.
     max_retries: u32 = 0, request: u32, open if |_| false;
-    /// The refused attempts that count apart from the retries.
+    /// The refused attempts that count separately from the retries.
     max_refused: u32 = 0;
     backoff: Backoff = Backoff::exponential(Duration::from_secs(2));
     deadline: Option<Duration> = None, request: Duration, open if |policy| !policy.has_deadline();
     attempt_timeout: Option<Duration> = None, request: Duration, open if |policy| policy.0.attempt_timeout.is_none();
-    /// The most bytes of an answer that belong to its attempt; 0 for none.
+    /// The most bytes of a response's body that belong to its attempt; 0 for none.
     whole_answers: u64 = 0, request: u32, open if |policy| !policy.reads_whole_answers();
     max_server_delay: Option<Duration> = None;
     max_gate_wait: Option<Duration> = None;
-    /// Whether a quota counts at the gate from the first answer on, not only after a refusal.
+    /// If `true`, a quota counts at the gate from the first response on, not only after a refusal.
     quotas_at_once: bool = false;
     methods: Methods = Methods::Idempotent;
 }
 
-/// Returns `true` if a policy leaves a setting open: if the policy says where its settings come from, one at its default.
+/// Returns `true` if a policy leaves a setting open. If the policy has origins of its settings, it leaves open those at
+/// their default.
 fn is_open(policy: &RetryPolicy, setting: &str, in_code: fn(&RetryPolicy) -> bool) -> bool {
     let origins = &policy.rules().origins;
     if origins.is_empty() {
@@ -215,49 +216,49 @@ fn is_open(policy: &RetryPolicy, setting: &str, in_code: fn(&RetryPolicy) -> boo
 }
 
 impl RetryPolicy {
-    /// The header in which the service takes a key of idempotency, besides the usual ones.
+    /// Returns the header in which the service takes an idempotency key, besides the usual ones.
     #[must_use]
     #[inline]
     pub fn key_header(&self) -> Option<&HeaderName> {
         self.0.classifiers.key_header()
     }
 
-    /// Whether keys of idempotency that a layer makes go out in quotes.
+    /// Returns `true` if idempotency keys that a layer makes are sent in quotes.
     #[must_use]
     #[inline]
     pub fn quotes_keys(&self) -> bool {
         self.0.classifiers.quotes_keys()
     }
 
-    /// The same rules under another name.
+    /// Returns the same policy under another name.
     pub(crate) fn named(&self, name: String) -> Self {
         let mut settings = Settings::clone(&self.0);
         settings.name = name.into();
         Self(Arc::new(settings))
     }
 
-    /// What holds back the start of streamed answers, if anything does.
+    /// Returns the holder of the start of streamed responses, or `None` if there is none.
     #[must_use]
     #[inline]
     pub fn streams(&self) -> Option<&dyn StreamHolder> {
         self.0.streams.as_deref()
     }
 
-    /// Whether a response of its own may take the place of the last outcome.
+    /// Returns `true` if a canned response may replace the last outcome.
     #[must_use]
     #[inline]
     pub fn may_respond(&self) -> bool {
         self.0.rules.may_respond()
     }
 
-    /// Whether an error of this crate may take the place of a response.
+    /// Returns `true` if an error of this crate may replace a response.
     #[must_use]
     #[inline]
     pub fn may_fail(&self) -> bool {
         self.0.rules.may_fail()
     }
 
-    /// Whether anything but the class of an outcome and the lists decides.
+    /// Returns `true` if anything but the outcome's class and the lists decides.
     pub(super) fn has_rules(&self) -> bool {
         self.0.rules.decide_anything()
     }
@@ -266,14 +267,14 @@ impl RetryPolicy {
         &self.0.rules
     }
 
-    /// Whether a request may be sent again after its limit of retries: by a rule, or to another service.
+    /// Returns `true` if a request may be sent again after its limit of retries: by a rule, or to another service.
     #[must_use]
     #[inline]
     pub fn resends_beyond_its_limit(&self) -> bool {
         self.0.rules.resend_beyond_the_limit()
     }
 
-    /// Whether every success by the standard tables stays one under this policy.
+    /// Returns `true` if every success by the standard tables stays one under this policy.
     pub(crate) fn takes_successes_as_they_are(&self) -> bool {
         let Rules {
             list,
@@ -284,86 +285,86 @@ impl RetryPolicy {
         list.is_empty() && retry_on.is_none() && !matches!(otherwise, Action::Fail)
     }
 
-    /// Whether retries are off, and nothing else sends a request again or replaces its outcome.
+    /// Returns `true` if retries are off, and nothing else sends a request again or replaces its outcome.
     #[must_use]
     pub fn is_off(&self) -> bool {
         let last = matches!(self.0.rules.on_exhausted, OnExhausted::Last);
         self.0.never && last && !self.resends_beyond_its_limit()
     }
 
-    /// How the delays grow.
+    /// Returns the backoff.
     #[must_use]
     #[inline]
     pub fn own_backoff(&self) -> &Backoff {
         &self.0.backoff
     }
 
-    /// Which methods are repeated after the server may have processed the request.
+    /// Returns the methods that may be repeated after the server may have processed the request.
     #[must_use]
     #[inline]
     pub fn retried_methods(&self) -> Methods {
         self.0.methods
     }
 
-    /// How many attempts a rate limit may refuse without a retry counted.
+    /// Returns the number of attempts that a rate limit may refuse without a retry being counted.
     #[must_use]
     #[inline]
     pub fn refused_limit(&self) -> u32 {
         self.0.max_refused
     }
 
-    /// The longest wait that a server may ask for; `None` for any.
+    /// Returns the longest wait that a server may ask for, or `None` for any.
     #[must_use]
     #[inline]
     pub fn server_delay_limit(&self) -> Option<Duration> {
         self.0.max_server_delay
     }
 
-    /// The longest total wait of a call at the gate; `None` without a gate.
+    /// Returns the longest total wait of a call at the gate, or `None` without a gate.
     #[must_use]
     #[inline]
     pub fn gate_wait_limit(&self) -> Option<Duration> {
         self.0.max_gate_wait
     }
 
-    /// Whether a call would wait this long because the server asks for it.
+    /// Returns `true` if a call would wait this long because the server asks for it.
     pub(crate) fn would_wait(&self, asked: Duration) -> bool {
         self.longest_pause().is_none_or(|most| asked <= most)
     }
 
-    /// Returns the longest wait that a server may ask for so that a call waits, if there is a limit.
+    /// Returns the longest server wait that a call still waits for, or `None` without a limit.
     #[must_use]
     pub fn longest_pause(&self) -> Option<Duration> {
         let limits = [self.0.max_server_delay, self.0.max_gate_wait];
         limits.into_iter().flatten().min()
     }
 
-    /// Whether a quota counts at the gate from the first response on, not only after a refusal.
+    /// Returns `true` if a quota counts at the gate from the first response on, not only after a refusal.
     #[must_use]
     #[inline]
     pub fn obeys_quotas_at_once(&self) -> bool {
         self.0.quotas_at_once
     }
 
-    /// Whether the body of an answer may belong to its attempt.
+    /// Returns `true` if the body of a response may belong to its attempt.
     pub(crate) fn reads_whole_answers(&self) -> bool {
         self.0.whole_answers > 0
     }
 
-    /// The longest time of one attempt; `None` for any.
+    /// Returns the longest time of one attempt, or `None` for any.
     #[must_use]
     #[inline]
     pub fn attempt_time_limit(&self) -> Option<Duration> {
         self.0.attempt_timeout
     }
 
-    /// Whether a request has to be answered by some time.
+    /// Returns `true` if the policy has a deadline.
     pub(crate) fn has_deadline(&self) -> bool {
         self.0.deadline.is_some()
     }
 
-    /// How long the first attempt of a request with these settings of its own may take; as
-    /// [`RetrySession::attempt_limit`](super::RetrySession::attempt_limit) has it.
+    /// Returns the time limit of the first attempt of a request with these settings of its own, the same as
+    /// [`RetrySession::attempt_limit`](super::RetrySession::attempt_limit) gives.
     #[inline]
     #[must_use]
     pub fn first_limit(&self, own: Option<&RetryOverride>) -> Option<Duration> {

@@ -26,32 +26,33 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// What the outcome means for a retry.
+    /// The meaning of the outcome for a retry.
     pub class: Class,
-    /// How far the attempt got.
+    /// The progress of the attempt.
     pub reach: Reach,
     /// The reason, in terms that the caller can act on.
     pub reason: Option<Reason>,
-    /// The wait that the server asks for in the body of its answer; a header that says when to come back takes precedence.
-    /// A longer one than the policy's `max_server_delay` stops the request. Default none.
+    /// The wait that the server asks for in the response's body; a header that says when to come back takes precedence.
+    /// A wait longer than the policy's `max_server_delay` stops the request. Default none.
     pub asked: Option<Duration>,
     /// The shortest wait, whatever the server asks for. It doubles with each repetition, up to the policy's longest
     /// delay. Default none.
     pub at_least: Option<Duration>,
-    /// Whom a rate limit stops; calls that it stops wait together at the gate. Default as [`Scope::Account`].
+    /// The scope of a rate limit; the calls that it stops wait together at the gate. Default `None`, which counts as
+    /// [`Scope::Account`].
     pub scope: Option<Scope>,
     /// The latest point in time that the server asks to wait for, since 1970.
     pub(super) until: Option<Duration>,
-    /// The resets of quotas in the headers do not count.
+    /// Set if the resets of quotas in the headers do not count.
     pub(super) ignores_resets: bool,
-    /// No header of the server makes it transient.
+    /// Set if no header of the server makes the verdict transient.
     pub(super) firm: bool,
-    /// The row of a table that gave it.
+    /// The table row that gave the verdict.
     pub(super) row: Option<RowId>,
 }
 
 impl Verdict {
-    /// A verdict of this class and reach, with nothing else.
+    /// Creates a verdict of this class and reach, with nothing else.
     #[must_use]
     pub fn new(class: Class, reach: Reach) -> Self {
         Self {
@@ -68,7 +69,7 @@ impl Verdict {
         }
     }
 
-    /// The same verdict with its reason, which the report tells.
+    /// Returns this verdict with a reason, which the report shows.
     #[must_use]
     pub fn because(self, reason: Reason) -> Self {
         Self {
@@ -77,7 +78,7 @@ impl Verdict {
         }
     }
 
-    /// The same verdict with the wait that the body of the answer asks for, in the place of one given before.
+    /// Returns this verdict with the wait that the response's body asks for, replacing an earlier one.
     #[must_use]
     pub fn asking_for(self, asked: Duration) -> Self {
         Self {
@@ -86,8 +87,8 @@ impl Verdict {
         }
     }
 
-    /// The same verdict with the shortest wait, also where the server asks for less. One longer than `max_server_delay` stops
-    /// the request; [`ServerDelays::Ignore`](crate::rules::ServerDelays::Ignore) drops it.
+    /// Returns this verdict with a shortest wait, even if the server asks for less. One longer than `max_server_delay`
+    /// stops the request; [`ServerDelays::Ignore`](crate::rules::ServerDelays::Ignore) drops it.
     #[must_use]
     pub fn at_least(self, least: Duration) -> Self {
         Self {
@@ -96,7 +97,7 @@ impl Verdict {
         }
     }
 
-    /// The same verdict on a limit that stops these calls.
+    /// Returns this verdict with the scope of the limit.
     #[must_use]
     pub fn scope(self, scope: Scope) -> Self {
         Self {
@@ -105,14 +106,14 @@ impl Verdict {
         }
     }
 
-    /// The same verdict, which no header makes transient: `x-should-retry: true` does not overrule it.
+    /// Returns this verdict so that no header makes it transient: `x-should-retry: true` does not overrule it.
     #[must_use]
     pub fn firm(self) -> Self {
         Self { firm: true, ..self }
     }
 
-    /// The same verdict, whose delay replaces the resets of quotas in the headers: for a row that reads such a header in a
-    /// unit of its own.
+    /// Returns this verdict so that its delay replaces the resets of quotas in the headers: for a row that reads such a
+    /// header in a unit of its own.
     #[must_use]
     pub fn ignoring_resets(self) -> Self {
         Self {
@@ -121,14 +122,14 @@ impl Verdict {
         }
     }
 
-    /// The same verdict, given by this row of a table: what
-    /// [`Classify::row_name`](super::Classify::row_name) gets.
+    /// Returns this verdict as given by a row of a table, the one passed to
+    /// [`Classify::row_name`](super::Classify::row_name).
     #[must_use]
     pub fn by_row(self, row: u32) -> Self {
         self.by(row, false)
     }
 
-    /// The same verdict, given by a row that has a name of its own: reports call its table `rules`.
+    /// Returns this verdict as given by a row that has a name of its own: reports call its table `rules`.
     #[must_use]
     pub fn by_rule(self, row: u32) -> Self {
         self.by(row, true)
@@ -146,13 +147,13 @@ impl Verdict {
         }
     }
 
-    /// The same verdict, given by the classifier at this place of a policy's list.
+    /// Returns this verdict as given by the classifier at this index of a policy's list.
     pub(super) fn of_classifier(self, classifier: u16) -> Self {
         let row = self.row.map(|row| RowId { classifier, ..row });
         Self { row, ..self }
     }
 
-    /// The same verdict with one more time at which the response lets the client come back; of several the latest counts.
+    /// Returns this verdict with one more time at which the client may come back; the latest one counts.
     #[must_use]
     pub fn asking(mut self, time: RetryTime) -> Self {
         match time {
@@ -169,10 +170,10 @@ impl From<(Class, Reach)> for Verdict {
     }
 }
 
-/// What a function says of an error: a [`Verdict`], or class and reach alone, or an `Option` of one of these; `()` leaves
-/// the error to others.
+/// The result of a function that judges an error: a [`Verdict`], or class and reach alone, or an `Option` of one of
+/// these; `()` leaves the error to others.
 ///
-/// A closure that never says anything returns `()`, since the type of a bare `None` is not known.
+/// A closure that never gives a verdict returns `()`, since the type of a bare `None` is not known.
 ///
 /// ```
 /// use http_retry::{Class, Reach, RetryPolicy};
@@ -190,7 +191,7 @@ impl From<(Class, Reach)> for Verdict {
 /// # Ok::<(), http_retry::ConfigError>(())
 /// ```
 pub trait IntoVerdict {
-    /// The verdict, if there is one.
+    /// Returns the verdict, or `None` if there is none.
     fn into_verdict(self) -> Option<Verdict>;
 }
 
@@ -221,15 +222,15 @@ impl IntoVerdict for () {
 /// A row of one of a policy's classifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RowId {
-    /// The place of the classifier in the policy's list.
+    /// The index of the classifier in the policy's list.
     pub(super) classifier: u16,
     pub(super) row: u32,
-    /// The row has a name of its own.
+    /// Set if the row has a name of its own.
     pub(crate) is_rule: bool,
 }
 
-/// The names of errors by which the APIs of AWS say that they throttle, in headers and in bodies. The header rules know
-/// them too.
+/// The error names by which the APIs of AWS report throttling, in headers and in bodies. The header rules know them
+/// too.
 ///
 /// # Source
 ///
@@ -251,7 +252,7 @@ pub const AWS_THROTTLES: [&str; 14] = [
     "EC2ThrottledException",
 ];
 
-/// Returns what the headers of a response say beyond the status table.
+/// Returns the verdict by a response's headers, or `None` if they add nothing to the status table.
 pub(super) fn by_headers(outcome: &Outcome<'_>) -> Option<Verdict> {
     let by_status = Verdict::new(outcome.class(), Reach::Answered);
     let verdict = if is_throttled(outcome) {
@@ -263,13 +264,13 @@ pub(super) fn by_headers(outcome: &Outcome<'_>) -> Option<Verdict> {
     (verdict != by_status).then_some(verdict)
 }
 
-/// Returns `true` if the headers of a failure name a throttle that its status does not.
+/// Returns `true` if the headers of a failure report throttling that its status does not.
 fn is_throttled(outcome: &Outcome<'_>) -> bool {
     let (Some(status), Some(headers)) = (outcome.status(), outcome.headers()) else {
         return false;
     };
     match status.as_u16() {
-        // A 403 refuses by definition; a permission error with the last call of a quota costs one try in vain.
+        // A 403 refuses by definition. If a permission error happens to use up a quota, one retry is wasted.
         403 => names_a_time(outcome) || names_a_throttle(headers),
         400..=499 => names_a_throttle(headers),
         _ => false,
@@ -277,10 +278,11 @@ fn is_throttled(outcome: &Outcome<'_>) -> bool {
 }
 
 impl Verdict {
-    /// The same verdict, unless the response has `x-should-retry` or `stripe-should-retry`: `false` makes it permanent, and
-    /// `true` makes a permanent one transient. A retry that the server wants is no proof that it has done nothing.
+    /// Returns this verdict, unless the response has `x-should-retry` or `stripe-should-retry`: `false` makes it
+    /// permanent, and `true` makes a permanent one transient. A server that wants a retry has not thereby said that it
+    /// did nothing.
     ///
-    /// The header rules do this to the verdict of a dialect.
+    /// The header rules apply this to the verdict of a dialect.
     #[must_use]
     pub fn overruled_by_headers(self, outcome: &Outcome<'_>) -> Self {
         let Some(wanted) = outcome.headers().and_then(should_retry) else {
@@ -305,28 +307,30 @@ impl Verdict {
     }
 }
 
-/// Whether the head names a time to come back: a delay that can be read, or the reset of a spent quota.
+/// Returns `true` if the head names a time to come back: a delay that can be read, or the reset of a spent quota.
 fn names_a_time(outcome: &Outcome<'_>) -> bool {
-    // Whether the time is past only its reader can tell; then nothing is to wait for.
+    // If the time is past, which only a later reader can tell, there is nothing to wait for.
     let hints = outcome.server_hints(Duration::ZERO);
     let spent = hints.quota().is_some_and(|quota| quota.remaining == 0);
     hints.asked().is_some() || (spent && hints.reset().is_some())
 }
 
-/// The name of an error may have a namespace before it and an address behind it.
+/// Returns `true` if the headers hold an error name that means throttling, with or without a namespace before it and an
+/// address after it.
 fn names_a_throttle(headers: &HeaderMap) -> bool {
     let name = headers.get("x-amzn-errortype");
     let name = name.and_then(|name| name.to_str().ok());
     name.is_some_and(|name| AWS_THROTTLES.contains(&bare_name(name)))
 }
 
-/// The name of an error without its namespace and its address.
+/// Returns the name of an error without its namespace and its address.
 pub(crate) fn bare_name(text: &str) -> &str {
     let name = text.rsplit('#').next().unwrap_or(text);
     name.split(':').next().unwrap_or(name).trim_ascii()
 }
 
-/// Of two words the no counts: a retry that one of them wants is not worth what the other one warns of.
+/// Returns the value of the retry headers. If they disagree, `false` counts: a retry that one of them wants is not
+/// worth what the other warns of.
 fn should_retry(headers: &HeaderMap) -> Option<bool> {
     let said = ["x-should-retry", "stripe-should-retry"]
         .into_iter()

@@ -1,4 +1,4 @@
-//! Which answers are read to their end before the caller gets them, so that one that breaks is a failed attempt.
+//! Responses that are read to their end before the caller gets them, so that a broken one is a failed attempt.
 
 use super::body_probe::Inspected;
 use super::outcome::Outcome;
@@ -7,19 +7,19 @@ use http::header::CONTENT_LENGTH;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 
-/// The longest answer that may be read whole: 64 MiB. It is held in memory; a longer one is a download.
+/// The longest body that may be read whole: 64 MiB. It is held in memory; a longer one is a download.
 pub(crate) const MAX_ANSWER_BYTES: u64 = 64 << 20;
 
-/// How the reading of an answer has ended: with [`Inspected::Enough`] the rest is for the caller to read.
+/// The end of reading a response: with [`Inspected::Enough`], the rest is for the caller to read.
 pub type Filled = Result<Inspected, Box<BrokenAnswer>>;
 
-/// What has broken an answer.
+/// The failure that broke a response.
 #[derive(Debug)]
 #[expect(clippy::exhaustive_structs, reason = "an adapter fills it in")]
 pub struct BrokenAnswer {
     /// The error that broke it.
     pub outcome: Outcome<'static>,
-    /// What the error says, for rules that look there.
+    /// The text of the error, for rules that look at it.
     pub words: String,
 }
 
@@ -35,26 +35,26 @@ pub(super) fn check(bytes: u64) -> Result<(), ConfigError> {
     }
 }
 
-/// Returns `true` if a response with this head has a body that ends by itself, and so belongs to its attempt.
+/// Returns `true` if a response with this head has a body that ends, and so belongs to its attempt.
 pub(crate) fn has_an_end(status: StatusCode, headers: &HeaderMap) -> bool {
     !WITHOUT_BODY.contains(&status) && !is_endless_type(headers)
 }
 
-/// Returns `true` if a response with these headers is longer than this number of bytes, and so is not read.
+/// Returns `true` if a response with these headers declares more than this number of bytes, and so is not read.
 pub fn is_longer(headers: &HeaderMap, bytes: u64) -> bool {
     let length = headers.get(CONTENT_LENGTH);
     let length = length.and_then(|length| length.to_str().ok()?.trim().parse::<u64>().ok());
     length.is_some_and(|length| length > bytes)
 }
 
-/// Answers that end with their head, whatever length it tells.
+/// Responses that end with their head, whatever length it declares.
 const WITHOUT_BODY: [StatusCode; 3] = [
     StatusCode::SWITCHING_PROTOCOLS,
     StatusCode::NO_CONTENT,
     StatusCode::NOT_MODIFIED,
 ];
 
-/// Types of answers whose parts count when they come, and that may never end.
+/// Content types of responses whose parts count as they come, and that may never end.
 const ENDLESS_TYPES: [&str; 9] = [
     "text/event-stream",
     "multipart/x-mixed-replace",
@@ -74,14 +74,14 @@ fn is_endless_type(headers: &HeaderMap) -> bool {
     })
 }
 
-/// The media type of an answer, in the case that it has, without its parameters.
+/// Returns the media type of a response, in its original case and without its parameters.
 pub(crate) fn media_type(headers: &HeaderMap) -> Option<&[u8]> {
     let value = headers.get(CONTENT_TYPE)?.as_bytes();
     let own = value.split(|byte| *byte == b';').next();
     own.map(<[u8]>::trim_ascii)
 }
 
-/// Whether a content type is one of gRPC's.
+/// Returns `true` if a content type is one of gRPC's.
 #[must_use]
 pub fn is_grpc(kind: &[u8]) -> bool {
     const GRPC: &[u8] = b"application/grpc";

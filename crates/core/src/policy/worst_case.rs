@@ -1,4 +1,4 @@
-//! The most that one request can cost by a policy, its rules included.
+//! The most that one request can cost under a policy, its rules included.
 
 mod sources;
 #[cfg(test)]
@@ -11,10 +11,10 @@ use super::{Jitter, RetryPolicy, Settings};
 use sources::Sources;
 use std::time::Duration;
 
-/// The most that one request can cost by a policy: attempts for the server, and time for the caller.
+/// The most that one request can cost under a policy: attempts for the server, and time for the caller.
 ///
-/// It is an upper bound, unless the request sets its own limits, fails over, or its last attempt cannot be cut (tower with
-/// `unchanged_errors()`, and `Runner`). A part that only the deadline bounds, or nothing, is `None`.
+/// It is an upper bound, unless the request sets its own limits, fails over, or its last attempt cannot be cut (tower
+/// with `unchanged_errors()`, and `Runner`). A part that only the deadline bounds, or nothing does, is `None`.
 ///
 /// ```
 /// use http_retry::RetryPolicy;
@@ -28,13 +28,13 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorstCase {
-    /// All attempts, the first one included: how often one request can reach a failing server. Those of
-    /// [`gated_attempts`](Self::gated_attempts) come on top. `None` where nothing bounds their number.
+    /// All attempts, the first included: the number of times that one request can reach a failing server. Those of
+    /// [`gated_attempts`](Self::gated_attempts) come on top. `None` if nothing bounds their number.
     pub attempts: Option<u64>,
-    /// All waits, if no server asks for any. `None` where nothing bounds them.
+    /// All waits, if no server asks for any. `None` if nothing bounds them.
     pub backoff: Option<Duration>,
-    /// All waits, if the server asks each time for the longest that the policy allows, with the spread on top. `None` where
-    /// that, or the number of retries, has no bound.
+    /// All waits, if the server always asks for the longest that the policy allows, with the spread on top. `None` if
+    /// that wait or the number of retries has no bound.
     pub waits: Option<Duration>,
     /// All attempts together, each up to its response head. `None` unless their number is bounded, and the policy and
     /// each policy that a rule retries by has an [`attempt_timeout`](crate::RetryPolicyBuilder::attempt_timeout).
@@ -48,14 +48,14 @@ pub struct WorstCase {
     /// All waits at the gate: the policy's `max_gate_wait`, without the seconds over which calls spread after the
     /// longest wait. Zero without a gate.
     pub gated_waits: Duration,
-    /// The [`gated_attempts`](Self::gated_attempts) together, each up to its response head. `None` where there are any, and
-    /// no `attempt_timeout`.
+    /// The [`gated_attempts`](Self::gated_attempts) together, each up to its response head. `None` if there are any,
+    /// and no `attempt_timeout`.
     pub gated_sending: Option<Duration>,
 }
 
 impl RetryPolicy {
-    /// The policy's own longest delay before retry n = 1, 2, and so on, jitter and cap included; 0 counts as 1. A
-    /// server may ask for a longer one.
+    /// Returns the policy's own longest delay before retry n = 1, 2, and so on, jitter and cap included; 0 counts as 1.
+    /// A server may ask for a longer one.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -68,14 +68,14 @@ impl RetryPolicy {
         self.0.backoff.longest(retry.max(1))
     }
 
-    /// The random part of a ceiling, as [`Backoff::jitter`](crate::Backoff::jitter) sets it.
+    /// Returns the random part of a ceiling, as set by [`Backoff::jitter`](crate::Backoff::jitter).
     #[must_use]
     pub fn own_jitter(&self) -> Jitter {
         self.0.backoff.jitter
     }
 
-    /// The most that one request can cost: each rule that retries or waits counts with its own limit; what follows a
-    /// failover to another service does not count.
+    /// Returns the most that one request can cost. Each rule that retries or waits counts with its own limit; attempts
+    /// after a failover to another service do not count.
     #[must_use]
     pub fn worst_case(&self) -> WorstCase {
         self.0.worst_case()
@@ -89,8 +89,8 @@ impl Settings {
 }
 
 impl WorstCase {
-    /// The longest time of a request up to its response head, if there is a bound: all waits that a server may ask for, all
-    /// attempts, and what the gate adds, or the deadline where that is shorter.
+    /// Returns the longest time of a request up to its response head, or `None` if it has no bound: all waits that a
+    /// server may ask for, all attempts, and what the gate adds, or the deadline if that is shorter.
     #[must_use]
     pub fn time(&self) -> Option<Duration> {
         let gated = sum(Some(self.gated_waits), self.gated_sending);

@@ -3,11 +3,11 @@
 use super::RetryReport;
 use http::{HeaderMap, Method};
 
-/// Receives the requests of a policy whose `on_exhausted` names this observer as its `dead_letter`.
+/// A receiver of the requests of a policy whose `on_exhausted` names it as its `dead_letter`.
 ///
-/// It runs in the request's own task before the caller gets the last outcome, so it must be quick, and must not panic. The
-/// caller gets that outcome as it is. A function of a [`DeadLetter`] is one too. An operation of a
-/// `Runner` has no head, and so no dead letter.
+/// It runs in the request's own task before the caller gets the last outcome, so it must be quick, and must not panic.
+/// It does not change that outcome. A function that takes a [`DeadLetter`] is one too. An operation of a `Runner` has
+/// no head, and so no dead letter.
 ///
 /// ```
 /// use http_retry::report::{DeadLetter, DeadLetters};
@@ -33,7 +33,7 @@ impl<F: Fn(&DeadLetter<'_>) + Send + Sync + 'static> DeadLetters for F {
 
 /// The head of a request that has no retries left, and its report.
 ///
-/// Unlike an event it holds the whole URI and the headers, secrets included, so that the request can be sent again
+/// Unlike an event it contains the whole URI and the headers, secrets included, so that the request can be sent again
 /// later.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
@@ -44,15 +44,15 @@ pub struct DeadLetter<'a> {
     pub method: &'a Method,
     /// The URI of the first attempt, query included; a failover does not change it.
     pub uri: &'a str,
-    /// The request's headers, also the key of idempotency that the layer may have given it, without what a rule or a
+    /// The request's headers, including an idempotency key added by the layer, but without the headers that a rule or a
     /// failover sets for later attempts.
     pub headers: &'a HeaderMap,
-    /// The attempts, and why no more followed.
+    /// The attempts, and the reason for which no more followed.
     pub report: &'a RetryReport,
 }
 
 impl<'a> DeadLetter<'a> {
-    /// A request that was given up, by these attempts.
+    /// Creates the dead letter of a request that was given up.
     #[must_use]
     pub fn new(
         service: &'a str,

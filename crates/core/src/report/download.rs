@@ -1,18 +1,18 @@
-//! Tells the events of one download.
+//! The events of one download.
 
 use super::{Observer, RetryEventKind, Subject};
 use crate::policy::{ErrorKind, ResumeFailure};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The service of a download, and its observers.
+/// The recorder of one download: its service, and the observers of its events.
 pub struct DownloadRecorder {
     subject: Subject,
     observers: Arc<[Arc<dyn Observer>]>,
 }
 
 impl DownloadRecorder {
-    /// A recorder of one download, which tells these observers.
+    /// Creates a recorder that reports to these observers.
     pub fn new(subject: Subject, observers: Arc<[Arc<dyn Observer>]>) -> Self {
         Self { subject, observers }
     }
@@ -23,7 +23,7 @@ impl DownloadRecorder {
         Arc::clone(&self.subject.service)
     }
 
-    /// Tells that the body broke, and that its rest will be asked for.
+    /// Reports that the body broke, and that its rest will be requested.
     pub fn resuming(
         &self,
         (at, length): (u64, u64),
@@ -41,12 +41,12 @@ impl DownloadRecorder {
         super::span::log_resume(&self.subject, (at, length), kind, delay);
     }
 
-    /// Tells that the rest begins to come.
+    /// Reports that the rest has begun to arrive.
     pub fn resumed(&self, at: u64, kind: ErrorKind, now: Duration) {
         self.emit(now, RetryEventKind::Resumed { at, kind });
     }
 
-    /// Tells that the download broke for good.
+    /// Reports that the download broke for good.
     pub fn interrupted(
         &self,
         (at, length): (u64, u64),

@@ -2,38 +2,39 @@
 
 use std::fmt;
 
-/// The reason for which a process decides alone for a while instead of with its fleet.
-/// The guide of fleets says what happens meanwhile.
+/// The reason for which a process leaves its fleet and decides alone for a while. The guide to fleets describes the
+/// behavior meanwhile.
 ///
-/// Each is reported once, when the process leaves. The process joins again with the first reply in time.
+/// It is reported once, when the process leaves. The process rejoins with the first reply that is in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LeaveReason {
-    /// The store has not answered within the fleet's `wait`, or runs somebody else's script that does not end.
+    /// The store has not replied within the fleet's `wait`, or is running another user's script that does not end.
     Timeout,
-    /// There is no connection to the store: it refuses one, has closed it, or is still loading its data.
+    /// There is no connection to the store: it refuses connections, has closed this one, or is still loading its data.
     Unreachable,
-    /// The store refuses the user name or the password, or wants one.
+    /// The store rejects the user name or the password, or requires one.
     Auth,
-    /// The store's access list forbids a command, a key or a channel; the page of the module `fleet` lists the rights it takes.
+    /// The store's access list forbids a command, a key or a channel. The documentation of the module `fleet` lists the
+    /// required rights.
     Denied,
-    /// The store takes no writes: it is a replica, has lost its primary or its replicas, or cannot save.
+    /// The store accepts no writes: it is a replica, has lost its primary or its replicas, or cannot save.
     ReadOnly,
     /// The store has no memory left within its `maxmemory`.
     NoMemory,
-    /// A key of the fleet holds a value of another type: somebody else uses the prefix. It is never deleted.
+    /// A key of the fleet holds a value of another type, since another program uses the prefix. It is never deleted.
     WrongType,
-    /// The store does not run the script, or its answer is not one that the script gives.
+    /// The store cannot run the script, or its reply is not one of the script's.
     Script,
-    /// The store is a cluster, and the key is at another of its nodes, which is not asked.
+    /// The store is a cluster, and the key is on another of its nodes, which is not contacted.
     Moved,
-    /// The store cannot tell all processes at once, as gates need it: it does not speak RESP3. Budgets are shared all the
-    /// same.
+    /// The store cannot notify all processes at once, as gates require, since it does not support RESP3. Budgets are
+    /// still shared.
     NoPush,
 }
 
 impl LeaveReason {
-    /// A stable name, for metric labels: `timeout`, `unreachable`, `auth`, `denied`, `read_only`, `no_memory`,
+    /// Returns a stable name, for metric labels: `timeout`, `unreachable`, `auth`, `denied`, `read_only`, `no_memory`,
     /// `wrong_type`, `script`, `moved`, `no_push`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -51,7 +52,7 @@ impl LeaveReason {
         }
     }
 
-    /// The same as a sentence, for people.
+    /// Returns the reason as a sentence, for people.
     #[must_use]
     pub fn explain(self) -> &'static str {
         match self {

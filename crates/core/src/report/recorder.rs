@@ -1,4 +1,4 @@
-//! Keeps one request's report and tells its events.
+//! The recorder of one request: its report, and the events for its observers.
 
 use super::{
     AttemptReport, AttemptSpan, Observer, ReportSlot, RetryEvent, RetryEventKind, RetryReport,
@@ -11,7 +11,7 @@ use http::{Method, Uri};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One request's report in the making, and its observers.
+/// The unfinished report of one request, and its observers.
 pub struct ReportRecorder {
     subject: Subject,
     observers: Arc<[Arc<dyn Observer>]>,
@@ -25,13 +25,13 @@ pub struct ReportRecorder {
     /// The cut of the text before the next attempt.
     cut: Option<TextCut>,
     only_success: bool,
-    /// How often the request moved to another service.
+    /// The number of times that the request moved to another service.
     moves: u32,
     span: AttemptSpan,
 }
 
 impl ReportRecorder {
-    /// A recorder of one request that started at `started`. Its report goes to the slot, if there is one.
+    /// Creates a recorder of one request that started at `started`. The report goes to the slot, if there is one.
     pub fn new(
         subject: Subject,
         observers: Arc<[Arc<dyn Observer>]>,
@@ -55,18 +55,18 @@ impl ReportRecorder {
         }
     }
 
-    /// Notes the name of a service that the document does not have, if the request gave one.
+    /// Records the service that the request named, if the document does not have it.
     pub fn names_unknown(&mut self, service: Option<Arc<str>>) {
         self.report.names_unknown(service);
     }
 
-    /// Returns the number of the attempt under way, the first being 1.
+    /// Returns the number of the current attempt; the first is 1.
     #[must_use]
     pub fn number(&self) -> u32 {
         self.number
     }
 
-    /// Tells that an attempt is about to be sent, and returns its span.
+    /// Reports that an attempt is about to be sent, and returns its span.
     pub fn attempt_started(&mut self, at: Duration) -> AttemptSpan {
         self.started = at;
         if self.number == 1 {
@@ -84,7 +84,7 @@ impl ReportRecorder {
         Arc::clone(&self.subject.service)
     }
 
-    /// Moves the request to another service, at this place; returns the service so far.
+    /// Moves the request to another service with this base URL, and returns the previous service.
     pub fn moved_to(&mut self, service: Arc<str>, base: &Uri) -> Subject {
         let subject = Subject {
             service,
@@ -95,18 +95,18 @@ impl ReportRecorder {
         std::mem::replace(&mut self.subject, subject)
     }
 
-    /// The caller gets a response that no server sent.
+    /// Records that the caller gets a response that no server sent.
     pub fn responds_itself(&mut self) {
         self.moves = self.moves.saturating_add(1);
     }
 
-    /// Takes back a move: the request was not sent there.
+    /// Undoes a move, since the request was not sent there.
     pub fn undo_move(&mut self, subject: Subject) {
         self.moves = self.moves.saturating_sub(1);
         self.subject = subject;
     }
 
-    /// Tells that the attempt ended with this outcome.
+    /// Reports that the attempt ended with this outcome.
     pub fn attempt_ended(
         &mut self,
         outcome: &Outcome<'_>,
@@ -117,6 +117,7 @@ impl ReportRecorder {
     ) {
         std::mem::replace(&mut self.span, AttemptSpan::none()).ended(outcome);
         self.only_success &= outcome.class() == Class::Success && self.number == 1 && done;
+        // A plain success needs no report if nobody can receive it.
         if self.only_success && self.slot.is_none() && self.observers.is_empty() {
             return;
         }
@@ -135,7 +136,7 @@ impl ReportRecorder {
         self.report.push(attempt);
     }
 
-    /// Tells that a paid retry will be sent at `due`.
+    /// Reports that a paid retry will be sent at `due`.
     pub fn retry_scheduled(&mut self, paid: &PaidRetry, due: Duration) {
         self.delay = paid.delay();
         self.delay_source = Some(paid.source());
@@ -150,10 +151,10 @@ impl ReportRecorder {
         super::span::log_retry(&self.subject, paid, self.report.attempts().last());
     }
 
-    /// Tells that the request waited at the gate.
+    /// Reports that the request waited at the gate.
     pub fn waited_at_the_gate(&mut self, waited: Duration, at: Duration) {
         self.delay = match self.delay_source {
-            // Before a first attempt.
+            // The wait was before the first attempt, which has no delay.
             None => waited,
             Some(_) => self.delay.saturating_add(waited),
         };
@@ -161,18 +162,18 @@ impl ReportRecorder {
         self.emit(at, RetryEventKind::WaitedAtGate { waited });
     }
 
-    /// Tells that the request's text was cut.
+    /// Reports that the request's text was cut.
     pub fn text_was_cut(&mut self, cut: TextCut, at: Duration) {
         self.cut = Some(cut);
         self.emit(at, RetryEventKind::TextCut(cut));
     }
 
-    /// Notes that the scheduled retry is on its way.
+    /// Records that the scheduled retry is being sent.
     pub fn retry_sent(&mut self) {
         self.number = self.number.saturating_add(1);
     }
 
-    /// Closes the report, and returns it if it belongs into the response.
+    /// Closes the report, and returns it if it belongs in the response.
     pub fn stopped(
         &mut self,
         stop: StopReason,
@@ -199,7 +200,7 @@ impl ReportRecorder {
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::exhaustive_structs, reason = "an adapter fills it in")]
 pub struct Subject {
-    /// The name that the caller gave, else the authority.
+    /// The name given by the caller, else the authority.
     pub service: Arc<str>,
     /// Host and port.
     pub authority: Arc<str>,
@@ -208,7 +209,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Tells observers what has happened to a request for the service.
+    /// Sends an event of a request for the service to observers.
     pub(super) fn emit(
         &self,
         observers: &[Arc<dyn Observer>],
@@ -226,7 +227,7 @@ impl Subject {
         }
     }
 
-    /// The authority without its port.
+    /// Returns the authority without its port.
     #[cfg(feature = "tracing")]
     #[must_use]
     pub fn address(&self) -> &str {
@@ -234,7 +235,7 @@ impl Subject {
             .map_or(&self.authority, |(host, _)| host)
     }
 
-    /// The port that the authority names.
+    /// Returns the port in the authority, if any.
     #[cfg(feature = "tracing")]
     pub(super) fn port(&self) -> Option<u16> {
         self.host_and_port().map(|(_, port)| port)

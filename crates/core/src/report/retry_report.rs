@@ -9,12 +9,12 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Why a request was retried, how often, how long it waited, and why it stopped.
+/// The report of a request: its attempts, their outcomes and waits, and the reason for which it stopped.
 ///
-/// The extensions of the response hold it if an attempt was not a success (no report means one attempt, a success). A
-/// [`ReportSlot`] in the request's extensions always gets it, also if the call fails.
+/// It is in the response's extensions if an attempt was not a success (no report means that the first attempt
+/// succeeded). A [`ReportSlot`] in the request's extensions always receives it, even if the call fails.
 ///
-/// Printed, it is a timeline. It holds no header, no body and no URL.
+/// Its `Display` form is a timeline. It contains no header, body or URL.
 ///
 /// ```
 /// # #[cfg(feature = "testing")] {
@@ -46,7 +46,7 @@ pub struct RetryReport {
     from_elsewhere: bool,
 }
 
-/// The most attempts that a report keeps; of more, it drops the first ones.
+/// The most attempts that a report keeps. The oldest are dropped.
 const MAX_ATTEMPTS_KEPT: usize = 64;
 
 /// The most attempts of any preset.
@@ -65,66 +65,66 @@ impl RetryReport {
         }
     }
 
-    /// The response is not the one of the service that was asked first.
+    /// Sets whether the response comes from another service than the first.
     pub(crate) fn set_from_elsewhere(&mut self, from_elsewhere: bool) {
         self.from_elsewhere = from_elsewhere;
     }
 
-    /// Returns `true` if the response is that of another service, or one that no server sent.
+    /// Returns `true` if the response is from another service, or is one that no server sent.
     #[must_use]
     pub fn is_from_elsewhere(&self) -> bool {
         self.from_elsewhere
     }
 
-    /// An empty slot to put into a request's extensions and to look into after the call.
+    /// Returns an empty slot, to put into a request's extensions and to read after the call.
     #[must_use]
     pub fn slot() -> ReportSlot {
         ReportSlot::default()
     }
 
-    /// The attempts in order; of more than 64, the last 64. A report is bounded, however long a policy polls.
+    /// Returns the attempts in order, or the last 64 of them. The report is bounded, however long a policy polls.
     #[must_use]
     pub fn attempts(&self) -> &[AttemptReport] {
         &self.attempts
     }
 
-    /// The number of attempts, also of those that are no longer kept.
+    /// Returns the number of attempts, including those that are no longer kept.
     #[must_use]
     pub fn attempt_count(&self) -> u32 {
         self.attempt_count
     }
 
-    /// The number of retries: the attempts after the first. Attempts that the policy does not count, such as one after
-    /// a 429 that went back to the gate, are counted here.
+    /// Returns the number of retries: the attempts after the first. It includes attempts that the policy does not
+    /// count, such as one after a 429 that went back to the gate.
     #[must_use]
     pub fn retries(&self) -> u32 {
         self.attempt_count.saturating_sub(1)
     }
 
-    /// The total wait before the attempts, at the gate too; not the time that the attempts took. A wait whose attempt was
-    /// not sent does not count.
+    /// Returns the total wait before the attempts, including the gate but not the duration of the attempts. A wait
+    /// whose attempt was not sent does not count.
     #[must_use]
     pub fn waited(&self) -> Duration {
         self.waited
     }
 
-    /// Why there was no further attempt.
+    /// Returns the reason for which there was no further attempt.
     #[must_use]
     pub fn stop(&self) -> StopReason {
         self.stop
     }
 
-    /// The tokens in the budget when the request stopped; `None` with
+    /// Returns the tokens in the budget when the request stopped. Returns `None` for
     /// [`RetryBudget::unlimited`](crate::RetryBudget::unlimited).
     #[must_use]
     pub fn tokens_left(&self) -> Option<Decimal> {
         self.tokens_left
     }
 
-    /// The service that the request named, if the document has none of that name: a typo in
-    /// [`RetryOverride::service`](crate::RetryOverride::service) or `Runner::service`,
-    /// or a service that a newer document no longer has. The request then uses the service that matches it, else the
-    /// document's own settings. `None` without a document or services, where every name is valid.
+    /// Returns the service that the request named, if the document has none with that name: a typo in
+    /// [`RetryOverride::service`](crate::RetryOverride::service) or `Runner::service`, or a service that was removed
+    /// from the document. The request then uses the service that matches it, else the document's own settings. Returns
+    /// `None` without a document or services, when every name is valid.
     #[must_use]
     pub fn unknown_service(&self) -> Option<&str> {
         self.unknown_service.as_deref()
@@ -180,7 +180,7 @@ impl fmt::Display for RetryReport {
     }
 }
 
-/// A duration as seconds with three places, so that a column is easy to compare.
+/// Formats a duration as seconds with three decimals, so that columns are easy to compare.
 struct Seconds(Duration);
 
 impl fmt::Display for Seconds {
@@ -197,40 +197,41 @@ impl fmt::Display for Seconds {
 pub struct AttemptReport {
     /// 1 for the first attempt, 2 for the first retry, and so on.
     pub number: u32,
-    /// When it started, counted from the start of the first attempt.
+    /// The time at which it started, relative to the start of the first attempt.
     pub started: Duration,
-    /// The time to the response head or the error, and to the end of what was read of the body to judge it.
+    /// The time until the response head or the error, or until the end of the part of the body that was read to judge
+    /// it.
     pub took: Duration,
-    /// The wait before it: the planned delay, and what the gate added to it.
+    /// The wait before it: the planned delay, and the wait that the gate added.
     pub delay: Duration,
-    /// Who set that wait; `None` on a first attempt that did not wait at the gate.
+    /// The source of that wait; `None` for a first attempt that did not wait at the gate.
     pub delay_source: Option<DelaySource>,
     /// The response's status, if there was a response.
     pub status: Option<StatusCode>,
     /// The kind of the error, if there was one.
     pub error: Option<ErrorKind>,
-    /// The Rust type of an error whose kind is [`ErrorKind::Other`], as [`type_name`](std::any::type_name) has it: what to
-    /// name in [`classify_error`](crate::RetryPolicyBuilder::classify_error). Of an error that the service below has
-    /// boxed it says no more than `dyn Error`, unless that is an I/O error.
+    /// The Rust type of an error with the kind [`ErrorKind::Other`], as returned by [`type_name`](std::any::type_name),
+    /// for use with [`classify_error`](crate::RetryPolicyBuilder::classify_error). For an error that the inner service
+    /// has boxed it is only `dyn Error`, unless it is an I/O error.
     pub error_type: Option<&'static str>,
-    /// What the outcome means for a retry.
+    /// The class of the outcome, which decides about a retry.
     pub class: Class,
-    /// How far the attempt got.
+    /// The progress of the attempt before it ended.
     pub reach: Reach,
     /// The delay that the server asked for on a failure, if any.
     pub asked: Option<Duration>,
     pub(in crate::report) unreadable: HeaderSet,
-    /// Why the outcome has its class, if the policy's classifier says so.
+    /// The reason for the class, if the policy's classifier gives one.
     pub reason: Option<Reason>,
-    /// The rule that judged the outcome, by its name or its place.
+    /// The rule that judged the outcome, by name or position.
     pub rule: Option<Arc<str>>,
     /// The row of the policy's dialect that judged the outcome, such as `github[1]`.
     pub row: Option<Arc<str>>,
-    /// That row is a rule.
+    /// `true` if that row is a rule.
     pub(in crate::report) of_a_rule: bool,
-    /// Whom the limit stops that was met, if a classifier or a row says so.
+    /// The calls that the limit affects, if a classifier or a row states them.
     pub scope: Option<Scope>,
-    /// What was cut from the request's text before this attempt, because it was too long for the model.
+    /// The cut of the request's text before this attempt, if the text was too long for the model.
     pub cut: Option<TextCut>,
 }
 
@@ -258,12 +259,13 @@ impl AttemptReport {
         }
     }
 
-    /// The headers of a failure that were skipped as not valid, whether or not another one asked for a delay.
+    /// Returns the headers of a failure that were skipped as invalid, even if another one asked for a delay.
     pub fn unreadable(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.unreadable.names()
     }
 
-    /// The dialect whose row judged the outcome: `github` of the row `github[1]`, and `rules` of a rule with `as`.
+    /// Returns the dialect whose row judged the outcome: `github` for the row `github[1]`, and `rules` for a rule with
+    /// `as`.
     #[must_use]
     pub fn dialect(&self) -> Option<&str> {
         let row = self.row.as_deref()?;
@@ -276,7 +278,7 @@ impl AttemptReport {
 }
 
 impl AttemptReport {
-    /// What the answer said, and what judged it.
+    /// Writes the reason for the outcome's class, and the row or rule that judged it.
     fn fmt_reason(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(reason) = self.reason {
             write!(f, ", {reason}")?;
@@ -337,10 +339,11 @@ impl fmt::Display for AttemptReport {
     }
 }
 
-/// A slot for one request's [`RetryReport`]: make it by [`RetryReport::slot`] and put it into the request's extensions.
+/// A slot for one request's [`RetryReport`]: create it with [`RetryReport::slot`] and put it into the request's
+/// extensions.
 ///
-/// Clones share the slot. It stays empty while the request runs, and if its call is dropped. Of several requests with one
-/// slot, the last to end overwrites the others.
+/// Clones share the slot. It stays empty while the request runs, and if its call is dropped. If several requests use
+/// one slot, the last to end overwrites the others.
 ///
 /// ```
 /// use http_retry::RetryReport;
@@ -355,7 +358,8 @@ impl fmt::Display for AttemptReport {
 pub struct ReportSlot(Arc<Mutex<Option<RetryReport>>>);
 
 impl ReportSlot {
-    /// Takes the report out of the slot, once the request is over; `None` before, and when it was taken already.
+    /// Takes the report out of the slot once the request is over. Returns `None` before that, and if it was already
+    /// taken.
     #[must_use]
     pub fn take(&self) -> Option<RetryReport> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()

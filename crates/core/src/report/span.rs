@@ -1,8 +1,9 @@
-//! One span per attempt, and one log line per retry and for a call that stops without success, with the feature `tracing`.
+//! One span per attempt, and one log line per retry and per call that stops without success, with the feature
+//! `tracing`.
 //!
 //! # Source
 //!
-//! The names are those of the OpenTelemetry semantic conventions for HTTP clients.
+//! The OpenTelemetry semantic conventions for HTTP clients define the names.
 
 use super::{AttemptReport, RetryReport, Subject};
 use crate::budget::PaidRetry;
@@ -22,20 +23,20 @@ mod on {
     use crate::policy::{ErrorKind, StopReason};
     use tracing::field::Empty;
 
-    /// Whether anybody listens to the spans.
+    /// Returns `true` if a subscriber is interested in the spans.
     #[inline]
     pub fn is_traced() -> bool {
         tracing::enabled!(target: "http_retry", tracing::Level::INFO)
     }
 
-    /// Whether anybody listens to the log lines.
+    /// Returns `true` if a subscriber is interested in the log lines.
     #[inline]
     pub fn is_logged() -> bool {
         tracing::enabled!(target: "http_retry", tracing::Level::WARN)
     }
 
     impl AttemptSpan {
-        /// The span of an attempt of this number.
+        /// Creates the span of the attempt with this number.
         pub fn new(subject: &Subject, number: u32) -> Self {
             let span = tracing::info_span!(
                 target: "http_retry",
@@ -49,7 +50,7 @@ mod on {
             Self { span }
         }
 
-        /// No span, before the first attempt.
+        /// Returns a disabled span, for use before the first attempt.
         #[must_use]
         pub fn none() -> Self {
             Self {
@@ -57,13 +58,13 @@ mod on {
             }
         }
 
-        /// Does a part of the attempt within the span.
+        /// Runs a part of the attempt within the span.
         #[inline]
         pub fn around<T>(&self, part: impl FnOnce() -> T) -> T {
             self.span.in_scope(part)
         }
 
-        /// Ends it with the outcome's status or error.
+        /// Ends the span with the outcome's status or error.
         pub fn ended(self, outcome: &Outcome<'_>) {
             if let Some(status) = outcome.status() {
                 self.span
@@ -103,7 +104,8 @@ mod on {
         );
     }
 
-    /// A call that stops without success. One that nobody had to retry, or that another layer retries, is its caller's.
+    /// Logs a call that stops without success. Not logged are calls without a retry whose response is not retryable,
+    /// and calls whose retries are off or left to another layer.
     pub(crate) fn log_stop(subject: &Subject, report: &RetryReport) {
         let retries = report.attempts().len().saturating_sub(1);
         let is_of_the_caller = match report.stop() {
@@ -142,7 +144,7 @@ mod on {
         );
     }
 
-    /// What the log says of an attempt.
+    /// The fields of an attempt in the log.
     #[derive(Default)]
     struct AttemptFields<'a> {
         status: Option<u16>,
@@ -193,7 +195,7 @@ mod on {
         );
     }
 
-    /// Something was asked for that has no effect, or hardly the one that was meant.
+    /// Warns of a setting that has no effect, or hardly the intended one.
     pub fn warn_of_misuse(name: &str, what: &str) {
         tracing::event!(
             target: "http_retry",
@@ -225,7 +227,7 @@ mod on {
         );
     }
 
-    /// A part of the policy does nothing under this setting of the layer.
+    /// Warns that a part of the policy has no effect with this setting of the layer.
     pub fn warn_of_setting(setting: &str, lost: &str) {
         tracing::event!(
             target: "http_retry",

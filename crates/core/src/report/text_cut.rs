@@ -1,18 +1,18 @@
-//! What was cut from a request.
+//! Cuts of a request's text.
 
-/// A cut in a request's text, so that the next attempt fits into the model's context: the one text that was cut, measured
-/// in characters (`char`), not in tokens or bytes.
+/// A cut of one text in a request, so that the next attempt fits into the model's context. It is measured in characters
+/// (`char`), not in tokens or bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TextCut {
-    /// Its characters before the cut.
+    /// The number of characters before the cut.
     pub before: usize,
-    /// Its characters after the cut.
+    /// The number of characters after the cut.
     pub after: usize,
 }
 
 impl TextCut {
-    /// A cut from so many characters to so many.
+    /// Creates a cut from `before` to `after` characters.
     #[must_use]
     pub fn new(before: usize, after: usize) -> Self {
         Self { before, after }

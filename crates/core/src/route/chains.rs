@@ -1,4 +1,4 @@
-//! Services in the order in which they fail over to each other: without a circle, and in chains that end.
+//! Services in the order of their failovers, without cycles and in chains of bounded length.
 
 use super::ServiceEntry;
 use std::collections::BTreeMap;
@@ -8,33 +8,33 @@ use std::sync::Arc;
 /// The longest chain of services that fail over to each other.
 pub(crate) const MAX_CHAIN: usize = 16;
 
-/// The services that are made, and the way to the one in the making.
+/// The services that are built, and the path to the one under construction.
 #[derive(Default)]
 pub(crate) struct Chains {
-    /// Each with the length of the longest chain that begins at it.
+    /// The built services, each with the length of the longest chain that starts at it.
     made: BTreeMap<Arc<str>, (Arc<ServiceEntry>, usize)>,
     trail: Vec<Arc<str>>,
 }
 
-/// Why a chain cannot go on at a service.
+/// The reason for which a failover to a service is not allowed.
 pub(crate) enum Broken {
-    /// It has come through there: the way.
+    /// The service is already on the path, which is shown.
     Circle(String),
     TooLong,
 }
 
 impl Chains {
-    /// A service that is made already.
+    /// Returns a service that is already built.
     pub(crate) fn built(&self, name: &str) -> Option<Arc<ServiceEntry>> {
         self.made.get(name).map(|(service, _)| Arc::clone(service))
     }
 
-    /// Begins with a service; those that it fails over to come before its end.
+    /// Starts a service. The services that it fails over to are built before its [`end`](Self::end).
     pub(crate) fn begin(&mut self, name: &Arc<str>) {
         self.trail.push(Arc::clone(name));
     }
 
-    /// The service that was begun last is made, after all that it leads to.
+    /// Finishes the service that was started last, after all that it fails over to.
     pub(crate) fn end(&mut self, service: ServiceEntry) -> Arc<ServiceEntry> {
         self.trail.pop();
         let all = service.routes.iter().map(|(_, _, route)| route);
@@ -47,17 +47,17 @@ impl Chains {
         service
     }
 
-    /// Whether the way to the service in the making leads through this one.
+    /// Returns `true` if this service is on the path to the one under construction.
     pub(crate) fn is_ancestor(&self, name: &str) -> bool {
         self.trail.iter().any(|service| **service == *name)
     }
 
-    /// Whether one service more would make the way too long.
+    /// Returns `true` if one more service would make the path too long.
     pub(crate) fn are_full(&self) -> bool {
         self.trail.len() >= MAX_CHAIN
     }
 
-    /// Whether the service in the making may fail over to this one, which may not be made yet.
+    /// Checks that the service under construction may fail over to this one, which may not be built yet.
     pub(crate) fn check_step(&self, name: &str) -> Result<(), Broken> {
         if self.is_ancestor(name) {
             let way = [self.trail.as_slice(), &[name.into()]].concat();
@@ -70,7 +70,7 @@ impl Chains {
         }
     }
 
-    /// The same of one that is made, whose chain goes on from there.
+    /// Checks that the chain that starts at a built service is not too long.
     pub(crate) fn check_rest(&self, name: &str) -> Result<(), Broken> {
         let length = self.made.get(name).map(|(_, length)| *length);
         if length.is_some_and(|length| length >= MAX_CHAIN) {
@@ -80,7 +80,7 @@ impl Chains {
         }
     }
 
-    /// All that were made.
+    /// Returns all services that were built.
     pub(crate) fn services(self) -> BTreeMap<Arc<str>, Arc<ServiceEntry>> {
         let made = self.made.into_iter();
         made.map(|(name, (service, _))| (name, service)).collect()

@@ -1,12 +1,12 @@
-//! A failover: how a request comes from one server to another.
+//! Failover: the move of a request from one server to another.
 
 use super::public_authority;
 use http::header::HOST;
 use http::{HeaderMap, HeaderName, Uri};
 
-/// Headers that tell a server who is calling: those that a redirect leaves out as well, and those in which large services
-/// take a key or a session. A key that is left out by mistake is answered 401, and a rule's `set` gives it; a key that came
-/// to a stranger does not come back.
+/// Headers that identify the caller to a server: those that a redirect removes as well, and those in which large
+/// services take a key or a session. If a key is removed by mistake, the response is a 401 and a rule can `set` it; a
+/// key that was sent to a stranger cannot be taken back.
 const CREDENTIALS: [&str; 9] = [
     "authorization",
     "proxy-authorization",
@@ -19,20 +19,20 @@ const CREDENTIALS: [&str; 9] = [
     "x-amz-security-token",
 ];
 
-/// A request's way from one base URL to another.
+/// The move of a request from one base URL to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rebase {
-    /// The base URL that the request comes from, if it is known.
+    /// The base URL that the request leaves, if known.
     pub from: Option<Uri>,
-    /// The base URL that it goes to.
+    /// The base URL of the new server.
     pub to: Uri,
-    /// What the policy calls a credential.
+    /// The headers that the policy treats as credentials.
     pub credentials: Vec<HeaderName>,
 }
 
 impl Rebase {
-    /// The way to this base URL from another one, without these headers.
+    /// Creates a move to the base URL `to`, which removes the headers `credentials`.
     #[must_use]
     pub fn new(from: Option<Uri>, to: Uri, credentials: Vec<HeaderName>) -> Self {
         Self {
@@ -42,8 +42,8 @@ impl Rebase {
         }
     }
 
-    /// Takes from the headers of a request what is for the server alone that it comes from: the host, and credentials
-    /// unless the same server is behind the other base URL.
+    /// Removes the headers that are meant for the previous server only: the host, and credentials unless both base URLs
+    /// have the same origin.
     ///
     /// # Source
     ///
@@ -59,7 +59,7 @@ impl Rebase {
         for name in &self.credentials {
             headers.remove(name);
         }
-        // The caller has called these a secret.
+        // The caller marked these values as secret.
         let secret = headers.iter().filter(|(_, value)| value.is_sensitive());
         let secret: Vec<HeaderName> = secret.map(|(name, _)| name.clone()).collect();
         for name in secret {
@@ -67,7 +67,7 @@ impl Rebase {
         }
     }
 
-    /// The same place below the other base URL; nothing if that is no URI.
+    /// Returns the same target below the new base URL. Returns `None` if that is not a valid URI.
     pub fn of(&self, target: &Uri) -> Option<Uri> {
         let whole = target.path();
         let from = self
@@ -75,6 +75,7 @@ impl Rebase {
             .as_ref()
             .map_or("", Uri::path)
             .trim_end_matches('/');
+        // A path that is not below the old base URL is kept whole.
         let below = whole
             .strip_prefix(from)
             .filter(|below| below.is_empty() || below.starts_with('/'));
@@ -93,7 +94,7 @@ impl Rebase {
     }
 }
 
-/// Whether two URLs have the same origin: scheme, host and port. A place that a URL does not name is the same as none.
+/// Returns `true` if two URLs have the same origin: scheme, host and port. A URL without a host has no origin.
 ///
 /// # Source
 ///

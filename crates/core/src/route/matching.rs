@@ -1,11 +1,11 @@
-//! Which requests belong to a service or a route.
+//! Matching of requests to services and routes.
 
 use super::RequestHead;
 use crate::policy::rules::matches_glob;
 use crate::policy::{is_host_like, without_port};
 use http::{Method, Uri};
 
-/// What a request must be like; a list means "one of", and what is not given is open.
+/// The conditions of a match. One item of each list must match; an empty list matches any request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Matching {
     pub(crate) hosts: Vec<String>,
@@ -14,16 +14,17 @@ pub(crate) struct Matching {
     pub(crate) methods: Vec<Method>,
 }
 
-/// How much a match says: of the host, whether it is exact and how long it is, of the path how long it is, and how much else.
+/// The specificity of a match: its host (exact or not, and its length), the length of its path, and the number of other
+/// conditions.
 pub(super) type Rank = ((bool, usize), usize, u8);
 
 impl Matching {
-    /// Whether it takes every request.
+    /// Returns `true` if it matches every request.
     pub(crate) fn is_open(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The same for every match that takes the same requests, as far as its words tell.
+    /// Returns a normalized copy, so that the order and repetition of list items do not matter.
     pub(crate) fn in_order(&self) -> Self {
         fn sorted<T: Clone + PartialEq>(list: &[T], key: impl Fn(&T) -> &str) -> Vec<T> {
             let mut list = list.to_vec();
@@ -43,8 +44,8 @@ impl Matching {
         self.rank(head).is_some()
     }
 
-    /// How much it says of a request, if it takes it: an exact host is more than a pattern, a longer one more than a
-    /// shorter, and then whatever says more. Of a list the pattern counts that holds.
+    /// Returns the specificity for a request, if it matches: an exact host before a pattern, a longer one before a
+    /// shorter, then the longer path and the number of other conditions. For a list, the pattern that matched is used.
     pub(super) fn rank(&self, head: &RequestHead<'_>) -> Option<Rank> {
         let scheme = best(&self.schemes, |scheme| {
             (Some(scheme.as_str()) == head.scheme).then_some(1)
@@ -64,7 +65,7 @@ impl Matching {
     }
 }
 
-/// The most that one of these says, if one holds. Where there is none, everything holds.
+/// Returns the highest rank among the items that match. An empty list matches with the lowest rank.
 fn best<T, R: Ord + Default>(wanted: &[T], rank: impl Fn(&T) -> Option<R>) -> Option<R> {
     if wanted.is_empty() {
         Some(R::default())
@@ -78,14 +79,14 @@ fn is_on(pattern: &str, path: &str) -> bool {
     matches_glob(pattern, path) || whole.is_some_and(|whole| whole == path)
 }
 
-/// What a pattern of a host must be like.
+/// The form of a host pattern, for error messages.
 pub(crate) const HOST: &str = "a host: write api.example.com or *.example.com";
 pub(crate) const SCHEME: &str = "a scheme: write http or https";
 pub(crate) const PATH: &str = "a path: write /v1/*";
 pub(crate) const BASE_URL: &str =
     "write http:// or https://, a host and perhaps a path, without user info, query and fragment";
 
-/// A host, perhaps with a port, perhaps with a `*` for its first labels, as a match has it.
+/// Parses a host for a match, optionally with a port, and optionally with a `*` for its first labels.
 pub(crate) fn host(text: &str) -> Option<String> {
     let rest = text.strip_prefix("*.").unwrap_or(text);
     let fits = rest.starts_with(|c: char| c.is_alphanumeric() || c == '[')
@@ -94,8 +95,9 @@ pub(crate) fn host(text: &str) -> Option<String> {
     fits.then(|| text.to_ascii_lowercase())
 }
 
-/// Whether what stands behind a host is a port from 1 to 65535, or nothing.
+/// Returns `true` if a host is followed by a port from 1 to 65535, or by nothing.
 fn has_a_port_or_none(host: &str) -> bool {
+    // An IPv6 address has colons of its own, inside brackets.
     let behind = match host.strip_prefix('[') {
         Some(address) => address.split_once(']').map(|(_, behind)| behind),
         None => host.find(':').and_then(|at| host.get(at..)).or(Some("")),
@@ -115,13 +117,13 @@ pub(crate) fn scheme(text: &str) -> Option<String> {
     matches!(scheme.as_str(), "http" | "https").then_some(scheme)
 }
 
-/// A path, in which a `*` stands for anything.
+/// Parses a path, in which a `*` matches any text.
 pub(crate) fn path(text: &str) -> Option<String> {
     let fits = text.starts_with(['/', '*']) && !text.contains(['?', '#']);
     fits.then(|| text.to_owned())
 }
 
-/// Where a service is.
+/// Parses the base URL of a service.
 pub(crate) fn base_url(text: &str) -> Option<Uri> {
     let uri: Option<Uri> = text.parse().ok().filter(|_| !text.contains('#'));
     uri.filter(|uri| {
@@ -131,8 +133,8 @@ pub(crate) fn base_url(text: &str) -> Option<Uri> {
     })
 }
 
-/// Whether an authority is what a pattern says; without a port of its own the pattern takes any, and with the scheme's the
-/// authorities that leave it out.
+/// Returns `true` if an authority matches a pattern. A pattern without a port matches any port. A pattern with the
+/// scheme's default port also matches authorities without one.
 fn matches_authority(pattern: &str, authority: &str, scheme: Option<&str>) -> bool {
     let authority = authority.to_ascii_lowercase();
     let hosts = [without_port(&authority), &authority];

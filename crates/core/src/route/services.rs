@@ -1,4 +1,4 @@
-//! Services: which one a request belongs to, and which of its routes.
+//! Services, and the lookup of the service and route of a request.
 
 use super::matching::Matching;
 use super::{RequestHead, Route, Router};
@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Services by their names and matches, and what holds for requests of none.
+/// Services by name, and the route for requests that belong to none.
 pub(crate) struct ServiceTable {
     pub(crate) by_name: BTreeMap<Arc<str>, Arc<ServiceEntry>>,
     pub(crate) rest: Arc<Route>,
@@ -16,12 +16,12 @@ pub(crate) struct ServiceEntry {
     pub(crate) name: Arc<str>,
     pub(crate) matching: Option<Matching>,
     pub(crate) routes: Vec<(Arc<str>, Matching, Arc<Route>)>,
-    /// For requests that no route matches.
+    /// The route of requests that match none of `routes`.
     pub(crate) rest: Arc<Route>,
 }
 
 impl ServiceTable {
-    /// The service whose match says the most of a request; of equals the first by name.
+    /// Returns the service with the most specific match; among equals, the first by name.
     fn most_specific(&self, head: &RequestHead<'_>) -> Option<&Arc<ServiceEntry>> {
         let ranked = self.by_name.values().filter_map(|service| {
             let rank = service.matching.as_ref()?.rank(head)?;

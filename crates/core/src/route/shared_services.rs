@@ -1,4 +1,4 @@
-//! The door for whoever shares budgets and gates with other processes.
+//! The interface for sharing budgets and gates with other processes.
 
 use crate::budget::ServiceBudgets;
 use crate::gate::Gate;
@@ -6,10 +6,10 @@ use crate::report::Observer;
 use crate::runtime::Runtime;
 use std::sync::Arc;
 
-/// The budgets and gates that several processes share, such as those of a fleet on Redis.
+/// Budgets and gates that several processes share, such as those of a fleet on Redis.
 ///
-/// The adapters take it by their setting `fleet`, and a gate by [`Gate::shared`]. Budgets are shared by a
-/// [`SharedAccount`](crate::budget::SharedAccount), gates by a [`Peer`](crate::gate::Peer).
+/// Adapters take it in their setting `fleet`, and gates in [`Gate::shared`]. Budgets are shared through a
+/// [`SharedAccount`](crate::budget::SharedAccount), gates through a [`Peer`](crate::gate::Peer).
 ///
 /// ```
 /// use http_retry::gate::Gate;
@@ -38,29 +38,29 @@ use std::sync::Arc;
 /// let layer = RetryLayer::new(RetryPolicy::background()).fleet(&together);
 /// ```
 pub trait SharedServices: Send + Sync + 'static {
-    /// Returns the budgets of the services that have none by hand: the same ones each time.
+    /// Returns the budgets of services without an explicit budget: the same ones each time.
     fn budgets(&self) -> ServiceBudgets;
 
-    /// Returns the gate of the adapters that have none by hand: the same one each time.
+    /// Returns the gate of adapters without an explicit gate: the same one each time.
     fn gate(&self) -> Gate;
 
-    /// Shares each key of a gate that was set up by hand with the other processes.
+    /// Shares each key of an explicit gate with the other processes.
     fn share(&self, gate: Gate) -> Gate;
 
-    /// An adapter with this runtime and these observers takes its budgets or its gate from here. Called after each change of
-    /// its settings, so often more than once. Default: nothing.
+    /// Called when an adapter with this runtime and these observers takes its budgets or its gate from here. It is
+    /// called after each change of the adapter's settings, so often more than once. Default: does nothing.
     fn joined_by(&self, runtime: &Arc<dyn Runtime>, observers: &Arc<[Arc<dyn Observer>]>) {
         let _ = (runtime, observers);
     }
 }
 
 impl Gate {
-    /// Shares each gate of this handle with other processes, such as those of a fleet: refusals of all
-    /// processes are one vote, which closes it in all, and each takes its share of a quota. Call it before you clone the
-    /// handle, and give all processes the same settings.
+    /// Shares each gate of this handle with other processes, such as those of a fleet: refusals of all processes count
+    /// as one vote, which closes the gate in all of them, and each uses its share of a quota. Call it before you clone
+    /// the handle, and give all processes the same settings.
     ///
-    /// In a fleet no call waits for the store; while it is away, each process has a gate of its own. A text of
-    /// [`Gate::key_by`] and a credential reach the store as a hash alone.
+    /// In a fleet no call waits for the store; while the store is unavailable, each process uses a gate of its own. The
+    /// text of [`Gate::key_by`] and credentials reach the store only as hashes.
     #[must_use]
     pub fn shared(self, with: &impl SharedServices) -> Self {
         with.share(self)

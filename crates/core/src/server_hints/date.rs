@@ -1,12 +1,11 @@
-//! Points in time: how headers write them, and how long it is until then.
+//! Points in time: their formats in headers, and the time until then.
 
 use super::duration::{bare_seconds, spaced_duration};
 use super::text;
 use http::HeaderMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A time at which a server lets the client come back, as it wrote it. [`Verdict::asking`](crate::policy::Verdict::asking)
-/// takes one.
+/// A time at which a server allows a retry, as received. [`Verdict::asking`](crate::policy::Verdict::asking) takes one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RetryTime {
@@ -16,14 +15,14 @@ pub enum RetryTime {
     At(Duration),
 }
 
-/// From this many on, a reset counts as a Unix time in seconds: 2001-09-09, or a wait of more than 31 years.
+/// The number from which a reset is a Unix time in seconds: 2001-09-09, or a wait of more than 31 years.
 const UNIX_SECONDS: u64 = 1_000_000_000;
-/// From this many on, a reset counts as a Unix time in milliseconds: 2001-09-09, or the year 33658 in seconds.
+/// The number from which a reset is a Unix time in milliseconds: 2001-09-09, or the year 33658 in seconds.
 const UNIX_MILLISECONDS: u64 = 1_000_000_000_000;
 
 impl RetryTime {
-    /// Reads when a quota is whole again: in seconds, or at a Unix time by its size; in a duration with units, with or without
-    /// blanks (`1m2.5s`, `1h 2m`); or at a date.
+    /// Reads the reset of a quota: a number of seconds, or a Unix time, depending on its size; a duration with units,
+    /// with or without blanks (`1m2.5s`, `1h 2m`); or a date.
     pub(super) fn reset(text: &str) -> Option<Self> {
         if let Some(delay) = bare_seconds(text) {
             return Some(match delay.as_secs() {
@@ -36,7 +35,7 @@ impl RetryTime {
         spaced_duration(text).map(Self::In).or_else(date)
     }
 
-    /// How long that is; nothing where it is past.
+    /// Returns the time left until then, or `None` if it is past.
     pub(super) fn until(self, now: impl FnOnce() -> Duration) -> Option<Duration> {
         match self {
             Self::In(delay) => Some(delay),
@@ -45,7 +44,7 @@ impl RetryTime {
     }
 }
 
-/// What a point in time is measured against.
+/// The reference for points in time.
 #[derive(Clone, Copy)]
 pub(super) struct Clock<'a> {
     headers: &'a HeaderMap,
@@ -57,28 +56,28 @@ impl<'a> Clock<'a> {
         Self { headers, wall }
     }
 
-    /// The response's own `date` where that is valid, else the wall clock.
+    /// Returns the response's own `date` if that is valid, else the wall clock.
     pub(super) fn now(&self) -> Duration {
         let own = self.headers.get(http::header::DATE).and_then(text);
         own.and_then(http_date).unwrap_or(self.wall)
     }
 }
 
-/// An HTTP-date in any of its three forms, as time since 1970.
+/// Parses an HTTP-date in any of its three forms into the time since 1970.
 pub(super) fn http_date(text: &str) -> Option<Duration> {
     let time = httpdate::parse_http_date(text).ok()?;
     let since = time.duration_since(UNIX_EPOCH).ok()?;
     names_its_weekday(text, time).then_some(since)
 }
 
-/// Whether a date's own weekday, which httpdate leaves unread in part, is the right one.
+/// Returns `true` if the weekday in a date is right. httpdate does not check it in all forms.
 fn names_its_weekday(text: &str, time: SystemTime) -> bool {
     let right = httpdate::fmt_http_date(time);
     matches!((text.get(..3), right.get(..3)), (Some(own), Some(right)) if own == right)
 }
 
-/// `2026-08-21T12:00:12Z`, with a fraction or an offset where it has one, as time since 1970; none before. ISO 8601, unlike
-/// RFC 3339, may leave the seconds out: `2026-08-21T12:00Z`.
+/// Parses `2026-08-21T12:00:12Z`, with an optional fraction or offset, into the time since 1970. Returns `None` for
+/// earlier times. Unlike RFC 3339, ISO 8601 allows the seconds to be omitted: `2026-08-21T12:00Z`.
 pub(super) fn rfc3339(text: &str) -> Option<Duration> {
     let (date, rest) = (text.get(..10)?, text.get(10..)?);
     let has_seconds = rest.get(6..7) == Some(":");
@@ -90,7 +89,7 @@ pub(super) fn rfc3339(text: &str) -> Option<Duration> {
     } else {
         three(&format!("{clock}:00"), ':', [2, 2, 2])?
     };
-    // A leap second counts as the one that follows it.
+    // A leap second counts as the second after it.
     let valid = hour < 24 && minute < 60 && second <= 60;
     let (fraction, offset) = fraction(rest)?;
     let local = of_day(hour, minute)?
@@ -100,7 +99,7 @@ pub(super) fn rfc3339(text: &str) -> Option<Duration> {
     valid.then(|| Duration::new(utc, fraction))
 }
 
-/// Days since 1970.
+/// Returns the days since 1970.
 fn days(date: &str) -> Option<u64> {
     const BEFORE: [u64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
     const LENGTH: [u64; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
@@ -124,7 +123,7 @@ fn days(date: &str) -> Option<u64> {
         .checked_add(day.checked_sub(1)?)
 }
 
-/// The leap years up to this one.
+/// Returns the number of leap years up to and including this one.
 fn leap_years(year: u64) -> Option<u64> {
     (year / 4).checked_sub(year / 100)?.checked_add(year / 400)
 }
@@ -134,7 +133,7 @@ fn of_day(hour: u64, minute: u64) -> Option<u64> {
         .checked_add(minute.checked_mul(60)?)
 }
 
-/// The nanoseconds of `.25` and the seconds of the offset behind it.
+/// Parses the nanoseconds of `.25` and the seconds of the offset after it.
 fn fraction(text: &str) -> Option<(u32, i64)> {
     let Some(behind) = text.strip_prefix('.') else {
         return Some((0, offset(text)?));
@@ -156,7 +155,7 @@ fn offset(text: &str) -> Option<i64> {
         _ => return None,
     };
     let zone = text.get(1..)?;
-    // RFC 3339 has the colon, ISO 8601 has not.
+    // RFC 3339 requires the colon, ISO 8601 does not.
     let (hour, minute) = zone.split_once(':').or_else(|| zone.split_at_checked(2))?;
     let (hour, minute) = (number(hour, 2)?, number(minute, 2)?);
     let seconds = i64::try_from(of_day(hour, minute)?).ok()?;

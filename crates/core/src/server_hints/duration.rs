@@ -1,4 +1,4 @@
-//! Delays as text in header values, and the numbers and units that they are made of.
+//! Delays in header values, and the numbers and units in them.
 
 use std::time::Duration;
 
@@ -9,34 +9,34 @@ pub(super) const MINUTE: u128 = 60_000_000_000;
 pub(super) const HOUR: u128 = 3_600_000_000_000;
 pub(super) const DAY: u128 = 86_400_000_000_000;
 
-/// A header's delay: `1m2.5s` and the other durations as Go writes them, a bare number for seconds. Rounded up to the
-/// millisecond; too large a one saturates.
+/// Parses a delay in a header: a duration as Go writes it, such as `1m2.5s`, or a bare number of seconds. Rounds up to
+/// the millisecond and saturates.
 pub(crate) fn header_duration(text: &str) -> Option<Duration> {
     let text = text.trim();
     bare_seconds(text).or_else(|| with_units(text, |rest| rest))
 }
 
-/// A duration with units, also with blanks around them: `1h 2m`.
+/// Parses a duration with units, with optional blanks around them: `1h 2m`.
 pub(super) fn spaced_duration(text: &str) -> Option<Duration> {
     with_units(text, str::trim_ascii_start)
 }
 
-/// A number of seconds without its unit, with decimals or without.
+/// Parses a number of seconds without a unit, with or without decimals.
 pub(super) fn bare_seconds(text: &str) -> Option<Duration> {
     bare(text, SECOND)
 }
 
-/// Seconds as `Retry-After` has them: digits, or digits, a point and digits.
+/// Parses the seconds of `Retry-After`: digits, or digits, a point and digits.
 pub(super) fn seconds(text: &str) -> Option<Duration> {
     plain(text, Duration::from_secs, SECOND)
 }
 
-/// The same in milliseconds.
+/// Parses the same format in milliseconds.
 pub(super) fn millis(text: &str) -> Option<Duration> {
     plain(text, Duration::from_millis, MILLISECOND)
 }
 
-/// A number of these units without their name, with decimals or without, rounded up to the millisecond.
+/// Parses a number without a unit name, with or without decimals, and rounds it up to the millisecond.
 pub(super) fn bare(text: &str, unit: u128) -> Option<Duration> {
     let (number, rest) = Number::read(text)?;
     rest.is_empty().then(|| whole_millis(number.times(unit)))
@@ -45,7 +45,7 @@ pub(super) fn bare(text: &str, unit: u128) -> Option<Duration> {
 fn plain(text: &str, whole: fn(u64) -> Duration, unit: u128) -> Option<Duration> {
     match digits(text) {
         ("", _) => None,
-        // Almost every header; dividing 128 bits takes several times as long.
+        // Most headers take this path; a 128-bit division takes several times as long.
         (all, "") => Some(whole(all.parse().unwrap_or(u64::MAX))),
         _ => bare(text, unit),
     }
@@ -63,7 +63,7 @@ fn with_units(text: &str, skip: fn(&str) -> &str) -> Option<Duration> {
     total.map(whole_millis)
 }
 
-/// The word that a text starts with, but no more of it than of the longest that is known here, and what follows.
+/// Splits off the leading word of a text, up to the length of the longest known unit.
 pub(super) fn letters(text: &str) -> (&str, &str) {
     const MAX_UNIT_LETTERS: usize = 16;
     let mut next = text.char_indices().take(MAX_UNIT_LETTERS);
@@ -76,7 +76,7 @@ pub(super) fn letters(text: &str) -> (&str, &str) {
 pub(super) fn short_unit(name: &str) -> Option<u128> {
     Some(match name {
         "ns" => 1,
-        // The micro sign and the Greek letter, both in use.
+        // The micro sign and the Greek letter are both in use.
         "us" | "\u{b5}s" | "\u{3bc}s" => MICROSECOND,
         "ms" => MILLISECOND,
         "s" => SECOND,
@@ -87,7 +87,7 @@ pub(super) fn short_unit(name: &str) -> Option<u128> {
     })
 }
 
-/// A decimal without a sign: what stands before the dot, and 10^-18 parts of what stands behind it, rounded up.
+/// A decimal without a sign: its integer part, and its fraction in units of 10^-18, rounded up.
 #[derive(Clone, Copy)]
 pub(super) struct Number {
     whole: u128,
@@ -116,7 +116,7 @@ impl Number {
         (!none).then_some((number, rest))
     }
 
-    /// So many nanoseconds, rounded up.
+    /// Returns the number of nanoseconds, rounded up.
     pub(super) fn times(self, unit: u128) -> u128 {
         let whole = self.whole.saturating_mul(unit);
         let parts = self.parts.saturating_mul(unit).div_ceil(ONE);
@@ -124,7 +124,7 @@ impl Number {
     }
 }
 
-/// The digits that a text begins with, and what follows them.
+/// Splits off the leading digits of a text.
 pub(super) fn digits(text: &str) -> (&str, &str) {
     let end = text.find(|c: char| !c.is_ascii_digit());
     text.split_at_checked(end.unwrap_or(text.len()))
@@ -147,7 +147,7 @@ fn parts(places: &str) -> u128 {
     kept.saturating_add(u128::from(more))
 }
 
-/// So many nanoseconds, rounded up to a millisecond; the longest duration where they do not fit.
+/// Converts nanoseconds to a duration, rounded up to a millisecond; the longest duration if they do not fit.
 pub(super) fn whole_millis(count: u128) -> Duration {
     let millis = count.div_ceil(MILLISECOND);
     let fraction = Duration::from_millis(u64::try_from(millis % 1_000).unwrap_or_default());

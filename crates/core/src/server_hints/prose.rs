@@ -6,15 +6,16 @@ use super::duration::{
 };
 use std::time::Duration;
 
-/// The delay that an error's prose asks for: `try again in 1m2.5s`, `retry after 33 seconds`, `wait 2 minutes`. Of
-/// several the longest. A number counts only behind such words and with a unit.
+/// Returns the delay that an error's prose asks for: `try again in 1m2.5s`, `retry after 33 seconds`, `wait 2 minutes`;
+/// if there are several, the longest. A number counts only with a unit and after such words.
 pub(crate) fn delay_in_prose(text: &str) -> Option<Duration> {
     let text = text.to_ascii_lowercase();
     let delays = behind_cues(&text).filter_map(|(after, alone)| delay_after_cue(after, alone));
     delays.max().map(whole_millis)
 }
 
-/// The latest date of ISO 8601 behind `after` in an error's prose, as time since 1970: `try after 2026-08-21T12:00:25Z.`.
+/// Returns the latest ISO 8601 date after the word `after` in an error's prose, as time since 1970: `try after
+/// 2026-08-21T12:00:25Z.`.
 pub(crate) fn date_in_prose(text: &str) -> Option<Duration> {
     let text = text.to_ascii_lowercase();
     let behind = text
@@ -27,7 +28,7 @@ pub(crate) fn date_in_prose(text: &str) -> Option<Duration> {
     dates.max()
 }
 
-/// What stands behind each cue at the start of a word, and whether that cue can do without `in` or `after`.
+/// Returns the text after each cue at the start of a word, and whether that cue needs no `in` or `after`.
 fn behind_cues(text: &str) -> impl Iterator<Item = (&str, bool)> {
     const CUES: [(&str, bool); 5] = [
         ("try again", false),
@@ -40,7 +41,7 @@ fn behind_cues(text: &str) -> impl Iterator<Item = (&str, bool)> {
         let found = text.match_indices(cue);
         found.filter_map(move |(at, cue)| {
             let (before, rest) = text.split_at_checked(at)?;
-            // Of any script: what `letters` runs over holds no other start of a word.
+            // In any script: `letters` must not read across the start of another word.
             let starts = !before.ends_with(char::is_alphanumeric);
             let after = rest.strip_prefix(cue).filter(|_| starts)?;
             Some((after, alone))
@@ -48,7 +49,7 @@ fn behind_cues(text: &str) -> impl Iterator<Item = (&str, bool)> {
     })
 }
 
-/// The small words that may stand before a delay.
+/// The filler words that may precede a delay.
 const SMALL: [&str; 20] = [
     "about",
     "again",
@@ -72,8 +73,8 @@ const SMALL: [&str; 20] = [
     "your",
 ];
 
-/// What follows `retry`: some small words, one of them `in`, `after` or `for` unless the cue can do without, and then a
-/// number with its unit.
+/// Reads the text after a cue such as `retry`: filler words, one of `in`, `after`, `for` and `within` unless the cue
+/// needs none (`alone`), and then a number with its unit.
 fn delay_after_cue(text: &str, alone: bool) -> Option<u128> {
     const MAX_WORDS: usize = 8;
     let is_header = text.starts_with("-after") || text.starts_with("_after");
@@ -96,7 +97,7 @@ fn delay_after_cue(text: &str, alone: bool) -> Option<u128> {
     None
 }
 
-/// `1m2.5s`, `1.5 minutes`, `1 minute and 30 seconds`; behind the name of a header also a bare number.
+/// Parses `1m2.5s`, `1.5 minutes`, `1 minute and 30 seconds`, and after the name of a header also a bare number.
 fn parse_spoken(text: &str, is_header: bool) -> Option<u128> {
     const MAX_PARTS: usize = 6;
     let (mut rest, mut total) = (text, None);
@@ -120,7 +121,7 @@ fn parse_spoken(text: &str, is_header: bool) -> Option<u128> {
     total
 }
 
-/// Whether a number without a unit ends its clause, unlike the year of a date or a time of the day.
+/// Returns `true` if a number without a unit ends its clause, unlike the year of a date or a time of day.
 fn ends_clause(after: &str) -> bool {
     let mut next = after.trim_start_matches(' ').chars();
     next.next()
@@ -139,7 +140,7 @@ fn long_unit(name: &str) -> Option<u128> {
 }
 
 impl Number {
-    /// The same, also with commas between thousands.
+    /// Reads a number like [`Number::read`], also with commas between thousands.
     fn read_grouped(text: &str) -> Option<(Self, &str)> {
         let (mut end, mut rest) = {
             let (first, rest) = digits(text);

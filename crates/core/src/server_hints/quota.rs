@@ -1,4 +1,4 @@
-//! What a head says of quotas, put together.
+//! The quotas that a head states, combined.
 
 mod named;
 mod structured;
@@ -10,9 +10,9 @@ use http::StatusCode;
 use std::cmp::Reverse;
 use std::time::Duration;
 
-/// What is left of a quota of requests, as [`ServerHints::quota`](super::ServerHints::quota) finds it.
+/// The remainder of a quota of requests, returned by [`ServerHints::quota`](super::ServerHints::quota).
 ///
-/// The gate paces by it: `remaining` calls until `reset`.
+/// The gate uses it for pacing: `remaining` calls until `reset`.
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue, StatusCode};
@@ -33,20 +33,20 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Quota {
-    /// How many requests there are in a window; of several quotas the smallest number.
+    /// The number of requests in a window; of several quotas, the smallest number.
     pub limit: Option<u64>,
-    /// How many of them remain; 0 if it is spent.
+    /// The number of requests that remain; 0 if the quota is spent.
     pub remaining: u64,
-    /// The time until there are more, from the answer on. A quota whose time is past is none.
+    /// The time until there are more, from the response on. A quota whose reset is past is not reported.
     pub reset: Duration,
-    /// How long the quota's window is, if a header says it.
+    /// The length of the quota's window, if a header states it.
     pub window: Option<Duration>,
 }
 
-/// All the quotas of a head.
+/// The quotas of a head.
 pub(super) struct Quotas(Vec<StatedQuota>);
 
-/// One quota, as far as it is stated.
+/// The values that a head states about one quota.
 #[derive(Debug, Clone, Copy)]
 struct StatedQuota {
     unit: QuotaUnit,
@@ -55,21 +55,21 @@ struct StatedQuota {
     remaining: Option<u64>,
     reset: Option<Duration>,
     window: Option<Duration>,
-    /// Where its reset stands.
+    /// The header that holds its reset.
     header: Header,
 }
 
-/// What a quota counts.
+/// The thing that a quota counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum QuotaUnit {
     Requests,
-    /// Tokens or bytes: how many of them a call will take is not known before.
+    /// Tokens or bytes. A call's amount is not known in advance.
     Amount,
-    /// Calls in flight, or what other calls may have nothing to do with: of use to the refused call alone.
+    /// Calls in flight, or something that may not concern other calls. It matters to the refused call only.
     Other,
 }
 
-/// What is left of a quota.
+/// The state of a quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Level {
     Spent,
@@ -77,11 +77,12 @@ enum Level {
     Unknown,
 }
 
-/// As many parameters of an item as are read.
+/// The most parameters of an item that are read.
 const MAX_PARAMETERS: usize = 16;
 
 impl Quota {
-    /// The same quota after an answer that may ask for a delay by itself: on a refusal that goes before the reset.
+    /// Returns the quota after a response that may itself ask for a delay. On a refusal that delay overrides a later
+    /// reset.
     pub(crate) fn after(self, status: StatusCode, asked: Option<Duration>) -> Self {
         let refused = status.is_client_error() || status.is_server_error();
         let meant = status == StatusCode::TOO_MANY_REQUESTS || self.remaining == 0;
@@ -101,8 +102,8 @@ impl Quotas {
         Self(all)
     }
 
-    /// The latest reset of the spent quotas; of an answer that was `throttled` and names no spent one, the latest of
-    /// those that do not say what remains.
+    /// Returns the latest reset of the spent quotas. If the response was `throttled` and names no spent quota, returns
+    /// the latest reset of those that do not state the remainder.
     pub(super) fn spent(&self, throttled: bool) -> Option<RequestedDelay> {
         let latest = |level| {
             let quotas = self.0.iter().filter(move |quota| quota.level == level);
@@ -112,7 +113,7 @@ impl Quotas {
         latest(Level::Spent).or_else(unknown)
     }
 
-    /// The quota that leaves the least.
+    /// Returns the quota with the least left.
     pub(super) fn tightest(&self) -> Option<Quota> {
         let requests = || {
             self.0
@@ -121,6 +122,7 @@ impl Quotas {
         };
         let known = requests().filter_map(StatedQuota::quota);
         let limit = known.clone().filter_map(|quota| quota.limit).min();
+        // Spent tokens close the gate as well, but a remainder of tokens is no number of calls.
         let closing = self.0.iter().filter(|quota| quota.unit != QuotaUnit::Other);
         let spent = closing
             .filter_map(StatedQuota::quota)
@@ -141,7 +143,7 @@ impl StatedQuota {
         })
     }
 
-    /// The time until it is back.
+    /// Returns the time until the quota is back.
     fn asked(&self) -> Option<RequestedDelay> {
         let header = self.header;
         self.reset.map(|delay| RequestedDelay { delay, header })
@@ -158,7 +160,7 @@ impl Level {
     }
 }
 
-/// A number of requests, tokens or bytes: digits, with decimals or without; what is left of one whole counts as none.
+/// Parses a number of requests, tokens or bytes, with or without decimals. The fraction is dropped.
 fn count(text: &str) -> Option<u64> {
     let (whole, rest) = digits(text);
     let parts = rest.strip_prefix('.').map(digits);
@@ -168,7 +170,7 @@ fn count(text: &str) -> Option<u64> {
     is_number.then(|| whole.parse().unwrap_or(u64::MAX))
 }
 
-/// The length of a quota's window, as the parameter of something else: `100;w=60`, `100;window=60`.
+/// Reads the length of a quota's window from the parameters of another value: `100;w=60`, `100;window=60`.
 fn window(parameters: &str) -> Option<Duration> {
     let mut parameters = parameters.split(';').take(MAX_PARAMETERS);
     parameters.find_map(|parameter| {

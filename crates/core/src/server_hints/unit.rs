@@ -1,14 +1,14 @@
-//! What a number or a date of a service's own counts in.
+//! The units of a service's own numbers and dates.
 
 use super::date::{RetryTime, http_date, rfc3339};
 use super::duration::{MILLISECOND, MINUTE, SECOND, bare, header_duration};
 
-/// What a number or a date counts in that says when to come back.
+/// The unit of a number or a date that names a retry time.
 ///
-/// A row of a dialect says it of a place that its service uses (`Interpretation::delay`).
-/// Decimals count, and are rounded up to the millisecond. A duration that names its own units, such as `1m30s`, is read
-/// as such under [`Unit::S`], [`Unit::Ms`], [`Unit::Min`] and [`Unit::Auto`]. A number with a sign or an
-/// exponent, and any other word, cannot be read. A time that is past asks for no wait.
+/// A row of a dialect states it for a location that its service uses (`Interpretation::delay`). Decimals count, and are
+/// rounded up to the millisecond. A duration with its own units, such as `1m30s`, is read as such with [`Unit::S`],
+/// [`Unit::Ms`], [`Unit::Min`] and [`Unit::Auto`]. A number with a sign or an exponent, and any other word, cannot be
+/// read. A time in the past asks for no wait.
 ///
 /// ```
 /// use http_retry::dialect::{Interpretation, Location};
@@ -20,7 +20,7 @@ use super::duration::{MILLISECOND, MINUTE, SECOND, bare, header_duration};
 ///
 /// # Source
 ///
-/// RFC 3339 for dates of ISO 8601, RFC 9110 section 5.6.7 for those of HTTP.
+/// RFC 3339 for ISO 8601 dates, RFC 9110 section 5.6.7 for HTTP dates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unit {
@@ -34,17 +34,17 @@ pub enum Unit {
     Unix,
     /// Milliseconds since 1970-01-01T00:00:00Z.
     UnixMs,
-    /// A date of ISO 8601 with its offset, such as `2026-08-21T12:00:12Z`; the seconds may be left out.
+    /// An ISO 8601 date with an offset, such as `2026-08-21T12:00:12Z`; the seconds may be omitted.
     Iso,
-    /// A date as HTTP writes it, such as `Fri, 21 Aug 2026 12:00:12 GMT`.
+    /// An HTTP-date, such as `Fri, 21 Aug 2026 12:00:12 GMT`.
     HttpDate,
-    /// A number by its size (seconds; a Unix time from 1,000,000,000 on, in milliseconds from 1,000,000,000,000 on), a
-    /// duration with units, or a date of either kind: what the reset of a quota is read as.
+    /// Any format that is accepted for the reset of a quota: a number, depending on its size (seconds; a Unix time from
+    /// 1,000,000,000 on, in milliseconds from 1,000,000,000,000 on), a duration with units, or a date of either kind.
     Auto,
 }
 
 impl Unit {
-    /// All units by their names, for a reader of documents: `s`, `ms`, `min`, `unix`, `unix_ms`, `iso`, `http_date`, `auto`.
+    /// All units by name, for parsers of documents: `s`, `ms`, `min`, `unix`, `unix_ms`, `iso`, `http_date`, `auto`.
     pub const NAMES: &'static [(&'static str, Self)] = &[
         ("s", Self::S),
         ("ms", Self::Ms),
@@ -56,7 +56,7 @@ impl Unit {
         ("auto", Self::Auto),
     ];
 
-    /// Reads the time at which a text says to come back; `None` if it cannot be read in this unit.
+    /// Parses a retry time. Returns `None` if the text cannot be read in this unit.
     ///
     /// ```
     /// use http_retry::policy::{RetryTime, Unit};

@@ -1,4 +1,4 @@
-//! From services as they are given to the routes that requests go by, in the order of their failovers.
+//! Builds services into the routes that requests use, failover targets first.
 
 use super::service::{LevelSettings, Service};
 use super::{KeptBudgets, ServicesBuilder, ServicesInner};
@@ -17,7 +17,7 @@ struct Builder<'a> {
     errors: Vec<ConfigError>,
 }
 
-/// A service in the making, and the budget of its places that have none of their own.
+/// A service under construction, and the budget of its routes that have none of their own.
 type ServiceBudget<'a> = (&'a Service, &'a RetryBudget);
 
 pub(super) fn services(given: &ServicesBuilder) -> Result<ServicesInner, Vec<ConfigError>> {
@@ -33,6 +33,7 @@ pub(super) fn services(given: &ServicesBuilder) -> Result<ServicesInner, Vec<Con
     };
     builder.check();
     builder.warn();
+    // Each call also builds the services that this one fails over to, so the alphabetical order does not matter.
     for service in given.services.values() {
         builder.service(service);
     }
@@ -77,7 +78,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Warns of budgets that never refill, each once.
+    /// Warns once about each budget that never refills.
     fn warn(&self) {
         let of_services = self.given.services.iter();
         let of_services =
@@ -99,9 +100,10 @@ impl Builder<'_> {
         Budgets::PerService(shared.unwrap_or_else(|| self.budgets.hosts.clone()))
     }
 
-    /// The budget of a service that is given none: the one that it had before, if there is one.
+    /// Returns the budget of a service that was given none: the one it had before, if any.
     fn own_budget(&mut self, service: &Service) -> RetryBudget {
         let (name, alone) = (service.name(), service.alone);
+        // A budget is kept only if the service is still in the fleet, or still out of it.
         let before = self.given.before.own.get(name);
         let kept = before.filter(|(was_alone, _)| *was_alone == alone);
         let budget = match kept {
@@ -116,7 +118,7 @@ impl Builder<'_> {
         budget
     }
 
-    /// A service, after all that it leads to.
+    /// Builds a service, after every service that it fails over to.
     fn service(&mut self, service: &Service) -> Arc<route::ServiceEntry> {
         let name = service.name();
         if let Some(made) = self.chains.built(name) {
@@ -144,7 +146,7 @@ impl Builder<'_> {
         })
     }
 
-    /// A route of a service, whose budget pays for the routes that have none.
+    /// Builds a route of a service. If the route has no budget, the service's budget pays.
     fn route_of(
         &mut self,
         (service, own): ServiceBudget<'_>,
@@ -165,7 +167,7 @@ impl Builder<'_> {
         Arc::new(self.route(&field, route))
     }
 
-    /// The route with what its policy has names for.
+    /// Resolves the names that the route's policy uses.
     fn route(&mut self, field: &str, mut route: Route) -> Route {
         let policy = route.policy().clone();
         let names = policy.names_used();
@@ -205,13 +207,15 @@ impl Builder<'_> {
             return Err(wrong(allowed.to_owned()));
         };
         let broken = |broken: Broken| wrong(broken.to_string());
+        // A circle is found before the recursion, which would not end. The length of a chain that was built earlier is
+        // known only after it.
         self.chains.check_step(name).map_err(broken)?;
         let service = self.service(service);
         self.chains.check_rest(name).map_err(broken)?;
         Ok(Destination { base, service })
     }
 
-    /// What these names stand for.
+    /// Returns the items with these names, and records an error for each unknown name.
     fn named<T: Clone>(
         &mut self,
         (field, what): (&str, &str),

@@ -1,10 +1,10 @@
-//! What a request costs that goes on at another service: the sums and the larger of what policies cost.
+//! The cost of a request that fails over to another service: the sum or the maximum of the costs of its policies.
 
 use crate::policy::{WorstCase, most_refusals};
 use std::time::Duration;
 
 impl WorstCase {
-    /// The cost where the request goes on by another policy afterwards, by no later than its own deadline.
+    /// Returns the cost of a request that continues under another policy afterwards, at most until its own deadline.
     pub(super) fn and_then(self, next: Self) -> Self {
         let both = sum(self.time(), next.time());
         let ends_in_time = next.deadline.and(both);
@@ -16,14 +16,14 @@ impl WorstCase {
             waits: sum(self.waits, next.waits),
             sending: sum(self.sending, next.sending),
             deadline: self.deadline.or(ends_in_time),
-            // What was waited at one gate is not waited at the next.
+            // Time spent waiting at one gate does not count at the next.
             gated_attempts: gated_attempts.min(most_refusals(gated_waits)),
             gated_waits,
             gated_sending: sum(self.gated_sending, next.gated_sending),
         }
     }
 
-    /// The cost of the dearer of two, part by part.
+    /// Returns the larger of two costs, part by part.
     pub(super) fn max(self, other: Self) -> Self {
         Self {
             attempts: sum_of(self.attempts, other.attempts, u64::max),

@@ -1,4 +1,4 @@
-//! One service and its routes, as code says them.
+//! A service and its routes, as set in code.
 
 use crate::budget::RetryBudget;
 use crate::error::ConfigError;
@@ -8,13 +8,13 @@ use crate::route::matching::{self, Matching};
 use http::{Method, Uri};
 use std::sync::Arc;
 
-/// What is called, and how: a policy, which requests belong to it, and what pays for its retries.
+/// A service: a policy, the requests that belong to it, and the budget that pays for its retries.
 ///
-/// Of [`host`](Self::host), [`scheme`](Self::scheme), [`path`](Self::path) and [`method`](Self::method) all that are given must
-/// hold. Without any, only requests that name the service belong to it
-/// ([`RetryOverride::service`](crate::RetryOverride::service)), and those that fail over to it.
+/// A request must match all of [`host`](Self::host), [`scheme`](Self::scheme), [`path`](Self::path) and
+/// [`method`](Self::method) that are set. If none is set, only requests that name the service
+/// ([`RetryOverride::service`](crate::RetryOverride::service)) or fail over to it belong to it.
 ///
-/// What a setter cannot take is what [`ServicesBuilder::build`](super::ServicesBuilder::build) tells.
+/// An invalid value is reported by [`ServicesBuilder::build`](super::ServicesBuilder::build).
 ///
 /// ```
 /// use http::Method;
@@ -45,8 +45,8 @@ pub struct Service {
     pub(super) routes: Vec<ServiceRoute>,
 }
 
-/// Requests of a service that have a policy of their own; the failover address stays that of the service. The
-/// first route that matches wins; a request that no route matches goes by the service's policy.
+/// Requests of a service with a policy of their own. The failover address remains the service's. The first route that
+/// matches wins; a request that no route matches uses the service's policy.
 ///
 /// ```
 /// use http_retry::RetryPolicy;
@@ -64,34 +64,34 @@ pub struct ServiceRoute {
     pub(super) place: LevelSettings,
 }
 
-/// What a request may set for itself by a [`RetryOverride`](crate::RetryOverride).
+/// The settings that a request may override with a [`RetryOverride`](crate::RetryOverride).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RequestOverrides {
-    /// All of it. The default.
+    /// All of them. The default.
     #[default]
     Allow,
-    /// Only what the policy leaves open: a deadline where it has none, whole answers where it reads none, and whether the
-    /// request is idempotent.
+    /// Only settings that the policy leaves open: a deadline if it has none, whole responses if it reads none,
+    /// and whether the request is idempotent.
     FillOnly,
     /// Nothing but the service's name.
     Deny,
 }
 
-/// What a service and a route have in common.
+/// The settings that services and routes have in common.
 #[derive(Debug, Clone)]
 pub(super) struct LevelSettings {
     pub(super) name: Arc<str>,
     pub(super) policy: RetryPolicy,
     pub(super) budget: Option<RetryBudget>,
     pub(super) matching: Matching,
-    /// The first thing that a setter could not take: which, what was given, and what is allowed.
+    /// The first value that a setter rejected: its field, the value given, and the values allowed.
     refused: Option<(&'static str, String, &'static str)>,
 }
 
 impl Service {
-    /// A service of this name, 1 to 128 bytes without control characters, by this policy. Reports, events and metrics have the
-    /// name.
+    /// Creates a service with a name, 1 to 128 bytes without control characters, and a policy. The name appears in
+    /// reports, events and metrics.
     pub fn new(name: impl Into<Arc<str>>, policy: RetryPolicy) -> Self {
         Self {
             place: LevelSettings::new(name.into(), policy),
@@ -102,8 +102,9 @@ impl Service {
         }
     }
 
-    /// Takes requests to this host, `api.example.com`, or to the hosts below it, `*.example.com`, which does not take
-    /// `example.com` itself; without a port, at any. Case does not matter. Called again, one of the hosts is enough.
+    /// Matches requests to this host, `api.example.com`, or to its subdomains, `*.example.com`, which does not match
+    /// `example.com` itself. Without a port, any port matches. Case-insensitive. If called more than once, one of the
+    /// hosts must match.
     pub fn host(mut self, host: &str) -> Self {
         let host = self
             .place
@@ -112,7 +113,7 @@ impl Service {
         self
     }
 
-    /// Takes requests of this scheme, `http` or `https`.
+    /// Matches requests with this scheme, `http` or `https`.
     pub fn scheme(mut self, scheme: &str) -> Self {
         let scheme = self
             .place
@@ -121,23 +122,23 @@ impl Service {
         self
     }
 
-    /// Takes requests with this path, in which a `*` stands for anything; `/v1/*` takes `/v1` too. It starts with `/` or `*`, and
-    /// has no query. Called again, one of the paths is enough.
+    /// Matches requests with this path, in which `*` matches any text; `/v1/*` also matches `/v1`. The path starts with
+    /// `/` or `*`, and has no query. If called more than once, one of the paths must match.
     pub fn path(mut self, path: &str) -> Self {
         self.place.add_path(path);
         self
     }
 
-    /// Takes requests with this method. Called again, one of the methods is enough.
+    /// Matches requests with this method. If called more than once, one of the methods must match.
     pub fn method(mut self, method: Method) -> Self {
         self.place.matching.methods.push(method);
         self
     }
 
-    /// Where the service is: `http` or `https`, a host and perhaps a path, without user info, query and fragment. A failover
-    /// goes there; without it, none can. Default none.
+    /// Sets the address of the service: `http` or `https`, a host and optionally a path, without user info, query or
+    /// fragment. Failovers go to this address and need it. Default: none.
     pub fn base_url(mut self, url: &str) -> Self {
-        // It may hold a password.
+        // The error must not show the URL, which may hold a password.
         self.base_url = matching::base_url(url);
         if self.base_url.is_none() {
             self.place
@@ -146,13 +147,14 @@ impl Service {
         self
     }
 
-    /// The budget that pays for its retries; clone it into every service that shares it. Default one of its own.
+    /// Sets the budget that pays for its retries; clone it into every service that shares it. Default: a budget of its
+    /// own.
     pub fn budget(mut self, budget: RetryBudget) -> Self {
         self.place.budget = Some(budget);
         self
     }
 
-    /// Keeps the service out of the fleet of its services or of its layer: its budget and its gate are of this process alone.
+    /// Keeps the service out of the fleet of its services or layer: its budget and gate belong to this process only.
     pub fn without_fleet(self) -> Self {
         Self {
             alone: true,
@@ -160,13 +162,13 @@ impl Service {
         }
     }
 
-    /// What a request may set for itself. Default [`RequestOverrides::Allow`].
+    /// Sets the settings that a request may override. Default: [`RequestOverrides::Allow`].
     pub fn request_overrides(self, overrides: RequestOverrides) -> Self {
         Self { overrides, ..self }
     }
 
-    /// A part of the service with a policy of its own, after those that it has already: the first that matches wins. Two of one
-    /// name, or of one match, are an error.
+    /// Adds a route with a policy of its own, after the existing ones; the first match wins. Two routes with the same
+    /// name or the same match are an error.
     pub fn route(mut self, route: ServiceRoute) -> Self {
         self.routes.push(route);
         self
@@ -176,7 +178,7 @@ impl Service {
         &self.place.name
     }
 
-    /// Checks its name, its match and its routes, as [`ServicesBuilder::build`](super::ServicesBuilder::build) does.
+    /// Checks the name, the match and the routes, as [`ServicesBuilder::build`](super::ServicesBuilder::build) does.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -189,7 +191,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// The first thing that is none: a name, a host, a path; or a route that no request would match.
+    /// Returns the first error: an invalid name, host or path, or a route that no request would match.
     pub fn check(&self) -> Result<(), ConfigError> {
         let field = format!("services.{}", shown(&self.place.name));
         self.place.check(&field)?;
@@ -220,28 +222,28 @@ impl Service {
 }
 
 impl ServiceRoute {
-    /// The budget that pays for the retries of this route. Default that of the service.
+    /// Sets the budget that pays for the retries of this route. Default: the service's.
     pub fn budget(mut self, budget: RetryBudget) -> Self {
         self.place.budget = Some(budget);
         self
     }
 
-    /// A route of this name, 1 to 128 bytes and once in its service, by this policy. Give it a path or a method; both must
-    /// hold then. One without either is an error.
+    /// Creates a route with a name, 1 to 128 bytes and unique in its service, and a policy. Give it a path or a method,
+    /// or it is an error; if it has both, both must match.
     pub fn new(name: impl Into<Arc<str>>, policy: RetryPolicy) -> Self {
         Self {
             place: LevelSettings::new(name.into(), policy),
         }
     }
 
-    /// Takes requests with this path, in which a `*` stands for anything; `/v1/*` takes `/v1` too. It starts with `/` or `*`, and
-    /// has no query. Called again, one of the paths is enough.
+    /// Matches requests with this path, in which `*` matches any text; `/v1/*` also matches `/v1`. The path starts with
+    /// `/` or `*`, and has no query. If called more than once, one of the paths must match.
     pub fn path(mut self, path: &str) -> Self {
         self.place.add_path(path);
         self
     }
 
-    /// Takes requests with this method. Called again, one of the methods is enough.
+    /// Matches requests with this method. If called more than once, one of the methods must match.
     pub fn method(mut self, method: Method) -> Self {
         self.place.matching.methods.push(method);
         self
@@ -306,7 +308,7 @@ impl LevelSettings {
     }
 }
 
-/// A text as an error shows it: not all of a long one, and without user info.
+/// Returns a text for an error message: shortened if long, and hidden if it may hold user info.
 fn shown(text: &str) -> String {
     const MAX_SHOWN_CHARS: usize = 64;
     match text.char_indices().nth(MAX_SHOWN_CHARS) {

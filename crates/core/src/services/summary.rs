@@ -1,4 +1,4 @@
-//! The policy, rules and costs at each place that a request can match.
+//! The policy, rules and costs of each entry that a request can match.
 
 use super::ServicesInner;
 use crate::budget::RetryBudget;
@@ -8,10 +8,11 @@ use crate::route::{Route, ServiceEntry, ServiceTable};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A place that a request can match, and its policy, rules and budget: what a program prints, or checks before it starts.
+/// A service or route that a request can match, with its policy, rules and budget, for a program to print or to check
+/// before it starts.
 ///
-/// [`Services::routes`](super::Services::routes) gives those of services in code, and `RetryConfig::routes` those of the document
-/// in force. It shows the moment at which it was made.
+/// [`Services::routes`](super::Services::routes) returns those of services in code, and `RetryConfig::routes` those of
+/// the current document. It is a snapshot of the time at which it was made.
 ///
 /// ```
 /// use http_retry::services::{Service, Services};
@@ -36,28 +37,28 @@ pub struct RouteSummary {
     pub service: Option<String>,
     /// The route; `None` for requests of the service that no route matches.
     pub route: Option<String>,
-    /// The policy in force; [`explain`](crate::RetryPolicy::explain) says it in words.
+    /// The current policy; [`explain`](crate::RetryPolicy::explain) describes it in words.
     pub policy: RetryPolicy,
-    /// The rules in their order, each by its name or its place, with its action in words: `retry, at most 1 of its own, no
+    /// The rules in order, each with its name or position and its action in words: `retry, at most 1 of its own, no
     /// delay`. The last one is `otherwise`, if it is set.
     pub rules: Vec<(String, String)>,
-    /// The most that one request can cost, at this place and at the services that it fails over to, one after another: of
-    /// several that it may go to, the dearest counts.
+    /// The most that one request can cost, here and at the services that it fails over to, one after another. If there
+    /// are several to choose from, the most expensive one counts.
     pub worst_case: WorstCase,
     /// The name of the budget in the document; `None` if the service or host has its own, and for services in code.
     pub budget: Option<String>,
-    /// Whether other processes spend the same budget: it is in the document's fleet.
+    /// `true` if other processes spend the same budget, because it is in the document's fleet.
     pub shared: bool,
-    /// Whether the requests wait at one gate with those of other processes: it is in the document's fleet.
+    /// `true` if the requests share a gate with those of other processes, because it is in the document's fleet.
     pub shares_gate: bool,
-    /// The tokens in the budget now, without those that time alone has brought since its last use. `None` if each host has its
-    /// own, or if it is unlimited.
+    /// The tokens in the budget now, without those added by time alone since its last use. `None` if each host has its
+    /// own budget, or if it is unlimited.
     pub tokens: Option<Decimal>,
-    /// The most tokens that the budget can hold now. `None` if each host has its own, or if it is unlimited.
+    /// The most tokens that the budget can hold now. `None` if each host has its own budget, or if it is unlimited.
     pub capacity: Option<Decimal>,
 }
 
-/// The places of services, which may share what they can with other processes.
+/// Returns the entries of services, and whether each shares its gate.
 pub(super) fn routes(inner: &ServicesInner) -> Vec<RouteSummary> {
     let services = &inner.services;
     let in_fleet = inner.fleet.is_some();
@@ -122,7 +123,7 @@ fn rules(policy: &RetryPolicy) -> Vec<(String, String)> {
     named.chain(otherwise).collect()
 }
 
-/// The costs of requests at each service, computed once. Failovers have no circle.
+/// The costs of requests at each service, computed once. Failovers have no cycles, so the recursion ends.
 struct Costs<'a> {
     services: &'a ServiceTable,
     known: BTreeMap<&'a str, WorstCase>,
@@ -139,7 +140,7 @@ impl<'a> Costs<'a> {
         }
     }
 
-    /// The most expensive of its routes.
+    /// Returns the cost of its most expensive route.
     fn of_service(&mut self, name: &str) -> Option<WorstCase> {
         if let Some(known) = self.known.get(name) {
             return Some(*known);

@@ -1,13 +1,14 @@
-//! Where in an answer something stands.
+//! Locations of values in a response.
 
 use http::HeaderName;
 use http_retry_core::ConfigError;
 use http_retry_core::policy::{ErrorBody, Outcome, Pointer, RetryTime, Scope, Unit};
 
-/// Where in an answer a delay stands, or the name of a limit: a header, a part of one, or a place of a JSON body.
+/// The location of a delay, or of the name of a limit, in a response: a header, a part of a header, or a value in a
+/// JSON body.
 ///
-/// A place that cannot be (no name of a header, no pointer) is refused by the `build` of the policy whose row names it. Of a
-/// header the first 8 lines count, each of at most 1,024 bytes; of a body its first 64 KiB.
+/// The policy's `build` rejects a row with an invalid location, such as a malformed header name or pointer. Only the
+/// first 8 lines of a header are read, each of at most 1,024 bytes, and only the first 64 KiB of a body.
 ///
 /// ```
 /// use http_retry::dialect::{Interpretation, Location};
@@ -25,47 +26,49 @@ pub struct Location(pub(super) Result<LocationKind, ConfigError>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LocationKind {
     Head(HeaderName),
-    /// A part of a header of several, by its name: `left` of `used=3, left=2`.
+    /// A named part of a header with several: `left` of `used=3, left=2`.
     Part(HeaderName, Box<str>),
     Json(Pointer),
-    /// What the prose of the body says.
+    /// The delays that the prose of the body names.
     Prose,
-    /// The longest that a field of any place asks for, or the prose.
+    /// The longest delay in any field known to hold one, or in the prose.
     Anywhere,
 }
 
 impl Location {
-    /// In this header, by its name in any case. A token of RFC 9110, section 5.6.2, is a name.
+    /// A header, by its name in any case. The name must be a token of RFC 9110, section 5.6.2.
     pub fn head(name: &str) -> Self {
         Self(header(name).map(LocationKind::Head))
     }
 
-    /// In the part of this name of a header of several: `reset` of `used=3, reset=20`. Commas, semicolons and `&` divide the
-    /// parts, `=` or `:` a name from its value; the name's case does not matter, and quotes around the value do not count.
+    /// The part with this name of a header that has several: `reset` of `used=3, reset=20`. Commas, semicolons and `&`
+    /// separate the parts, and `=` or `:` a name from its value. The name's case is ignored, as are quotes around the
+    /// value.
     pub fn head_part(name: &str, part: &str) -> Self {
         Self(header(name).map(|name| LocationKind::Part(name, part.into())))
     }
 
-    /// At this place of a JSON body: a pointer of RFC 6901 in which `*` stands for any member or item, such as
-    /// `/errors/*/retry_after`. It starts with a slash and has at most 32 parts; the empty text is the whole body.
+    /// A value in a JSON body, by an RFC 6901 pointer in which `*` matches any member or item, such as
+    /// `/errors/*/retry_after`. A pointer starts with a slash and has at most 32 parts; the empty text is the whole
+    /// body.
     ///
-    /// It reads nothing without the feature `dialects`, which `serde` and `llm` imply.
+    /// It matches nothing without the feature `dialects`, which `serde` and `llm` imply.
     pub fn json(pointer: &str) -> Self {
         Self(Pointer::parse(pointer).map(LocationKind::Json))
     }
 
-    /// In the prose of the body: `try again in 20 s`, or a date of ISO 8601 behind `after`. Its unit does not matter.
+    /// The prose of the body: `try again in 20 s`, or an ISO 8601 date after the word `after`. The unit is ignored.
     pub fn prose() -> Self {
         Self(Ok(LocationKind::Prose))
     }
 
-    /// In any field that APIs use for it, or in the prose; the longest counts. Its unit does not matter.
+    /// Any field that APIs use for a delay, or the prose; the longest delay counts. The unit is ignored.
     pub(super) fn anywhere() -> Self {
         Self(Ok(LocationKind::Anywhere))
     }
 }
 
-/// The name of a header.
+/// Parses the name of a header.
 pub(super) fn header(name: &str) -> Result<HeaderName, ConfigError> {
     let read = HeaderName::from_bytes(name.as_bytes());
     read.map_err(|_| ConfigError::new("header", name, "must be the name of a header"))
@@ -83,7 +86,7 @@ impl LocationKind {
         }
     }
 
-    /// Every time that stands here and can be read.
+    /// Returns every time at this location that can be read.
     pub(super) fn times(&self, unit: Unit, outcome: &Outcome<'_>) -> Vec<RetryTime> {
         match self {
             Self::Prose => outcome.body().map_or_else(Vec::new, ErrorBody::prose_times),
@@ -98,7 +101,7 @@ impl LocationKind {
         }
     }
 
-    /// The limit of the first name that stands here.
+    /// Returns the scope for the first limit name at this location.
     pub(super) fn scope(&self, outcome: &Outcome<'_>) -> Option<Scope> {
         let texts = self.texts(outcome);
         texts.iter().find_map(|text| Scope::named(text.trim()))

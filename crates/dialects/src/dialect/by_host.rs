@@ -1,4 +1,4 @@
-//! Which dialect a host speaks.
+//! Dialects by host.
 
 use super::Dialect;
 use http_retry_core::ConfigError;
@@ -6,10 +6,10 @@ use http_retry_core::policy::{Classify, Outcome, Pointer, Verdict};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Dialects by host: `api.github.com` speaks `github`, and so on.
+/// A map from hosts to dialects: `api.github.com` uses `github`, and so on.
 ///
-/// A name in a URL is no proof of who answers (there are proxies, test servers and look-alikes), so a policy has this
-/// only if it says so. A host that is not among them speaks no dialect.
+/// The host in a URL does not prove which server responds (there are proxies, test servers and look-alikes), so a
+/// policy uses this map only if it is set. A host that is not in the map has no dialect.
 ///
 /// ```
 /// use http::{HeaderMap, Method, StatusCode};
@@ -38,8 +38,8 @@ pub struct Dialects {
 }
 
 impl Dialects {
-    /// The built-in dialects, each for its public hosts, such as `api.github.com` and `*.amazonaws.com`: 46 hosts. A service
-    /// that everybody runs on a host of their own, such as Kubernetes, is not among them.
+    /// Creates the map of the built-in dialects and their public hosts, such as `api.github.com` and `*.amazonaws.com`:
+    /// 46 hosts. Services that run on their users' own hosts, such as Kubernetes, are not in it.
     pub fn by_host() -> Self {
         Self {
             hosts: built_in(),
@@ -47,16 +47,16 @@ impl Dialects {
         }
     }
 
-    /// One more host, such as `api.example.com` or `*.example.com`, and what it speaks; it goes before the others. A port
-    /// does not count; the policy's `build` refuses a host with one, and what is no host.
+    /// Adds a host, such as `api.example.com` or `*.example.com`, and its dialect, before the other hosts. The port of
+    /// a request is ignored. The policy's `build` rejects a host with a port, and anything that is not a host.
     pub fn host(mut self, host: impl Into<String>, dialect: Dialect) -> Self {
         let host = host.into().to_ascii_lowercase();
         self.hosts.insert(0, (host, dialect));
         self
     }
 
-    /// Whether the bodies of successes are read where a table asks for it. Default no: such an answer would wait for its
-    /// body on the strength of a name.
+    /// Sets whether the bodies of successes are read if a table asks for it. Default `false`, since such a response
+    /// would otherwise be held up for its body because of a host name alone.
     pub fn inspect_success(self, inspect_success: bool) -> Self {
         Self {
             inspect_success,
@@ -66,7 +66,7 @@ impl Dialects {
 }
 
 impl Dialects {
-    /// Returns the dialect of the host that a request went to, and its place in the list.
+    /// Returns the dialect of the host that a request went to, and its index in the list.
     fn of(&self, outcome: &Outcome<'_>) -> Option<(u32, &Dialect)> {
         let request = outcome.request()?;
         let mut hosts = (0..).zip(&self.hosts);
@@ -75,10 +75,10 @@ impl Dialects {
     }
 }
 
-/// A row's number has the place of its dialect in the upper half, and its own place in the lower.
+/// A row's number has the index of its dialect in the upper half, and its own index in the lower.
 const ROW_BITS: u32 = 16;
 
-/// The name of a host says nothing about idempotency keys.
+/// The settings for idempotency keys are not taken from these dialects, since the host name is no proof of the service.
 impl Classify for Dialects {
     fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
         let (place, dialect) = self.of(outcome)?;
@@ -131,7 +131,7 @@ impl Classify for Dialects {
     }
 }
 
-/// Hosts, and the dialects that they speak: exact, or `*` for the first labels.
+/// Hosts, exact or with `*` for the first labels, and the names of their dialects.
 const HOSTS: [(&str, &str); 46] = [
     ("api.github.com", "github"),
     ("gitlab.com", "gitlab"),
@@ -181,11 +181,11 @@ const HOSTS: [(&str, &str); 46] = [
     ("api.brevo.com", "brevo"),
 ];
 
-/// The built-in dialects by their public hosts.
+/// Returns the built-in dialects by their public hosts.
 fn built_in() -> Vec<(String, Dialect)> {
     let known = HOSTS.iter().filter_map(|(host, name)| {
         let dialect = match *name {
-            // One host name for all of Amazon's services.
+            // All of Amazon's services share one host pattern.
             "aws" => Dialect::s3().and(Dialect::aws()),
             name => Dialect::get(name).ok()?,
         };
@@ -194,7 +194,7 @@ fn built_in() -> Vec<(String, Dialect)> {
     known.collect()
 }
 
-/// Returns `true` if a text is a host without a port, perhaps with a `*` for its first labels, in lower case.
+/// Returns `true` if a text is a host without a port, in lower case, with an optional `*` for its first labels.
 fn is_pattern(text: &str) -> bool {
     let host = text.strip_prefix("*.").unwrap_or(text);
     let is_address = host.starts_with('[') && host.ends_with(']');

@@ -1,4 +1,4 @@
-//! Which row of a dialect judges a response.
+//! Judging a response by the rows of a dialect.
 
 use super::{Dialect, NamedRow, Row};
 use http::HeaderName;
@@ -8,10 +8,10 @@ use http_retry_core::policy::rules::Evidence;
 use http_retry_core::policy::{Classify, Outcome, Pointer, Reach, Verdict};
 use std::sync::Arc;
 
-/// The most rows of a dialect's own, and the most places of a body that they look at.
+/// The largest number of a dialect's own rows, and of the JSON pointers in them.
 const MAX_ROWS: usize = 64;
 const MAX_POINTERS: usize = 16;
-/// The most places of a body that all rows of joined dialects look at.
+/// The largest number of JSON pointers in all rows of joined dialects.
 const MAX_JOINED_POINTERS: usize = 64;
 /// The longest body of a success that is read, in bytes.
 const MAX_SUCCESS_BYTES: u64 = 64 * 1024;
@@ -78,7 +78,8 @@ impl Classify for Dialect {
 }
 
 impl Dialect {
-    /// Returns the verdict on a response of which nothing more will be read; its rows are numbered from `first_row`.
+    /// Returns the verdict on a response whose body will not be read any further; its rows are numbered from
+    /// `first_row`.
     pub(super) fn verdict(
         &self,
         outcome: &Outcome<'_>,
@@ -109,7 +110,7 @@ impl Dialect {
                     });
                 }
                 Some(false) => {}
-                // A success that nobody can read to its end is one.
+                // A success whose body cannot be read to the end stays a success.
                 None if success => {}
                 None => return None,
             }
@@ -127,7 +128,7 @@ impl Dialect {
             return false;
         }
         let mut rows = self.all_rows().filter(|row| !success || row.of_successes);
-        // The first row that holds, or that may hold once the body is read.
+        // Only the first row that matches, or that may match once the body is read, decides whether to read it.
         let first = rows.find_map(|row| match row.when.matches(outcome, Evidence::Head) {
             Some(true) => Some(row.meaning.needs_the_body()),
             Some(false) => None,
@@ -136,15 +137,15 @@ impl Dialect {
         first.unwrap_or_default()
     }
 
-    /// Returns how far the request got by this row, which holds.
+    /// Returns how far the request got according to this row, which matches.
     ///
-    /// A body that is not whole or can be read in two ways never makes an answer refused: it may hide that the request was
-    /// processed. Then only the status can say so.
+    /// A body that is incomplete or ambiguous never makes a response refused, since it may hide that the request was
+    /// processed. Then only the status can make it so.
     fn reach(&self, place: usize, row: &Row, outcome: &Outcome<'_>) -> Reach {
         if !row.meaning.is_refused() {
             return Reach::Answered;
         }
-        // A row before it may hold by what is missing from the body.
+        // A row before it may match by what is missing from the body.
         let success = is_success(outcome);
         let has_body = outcome.body().is_some();
         let rivals = self
@@ -164,7 +165,7 @@ impl Dialect {
     }
 }
 
-/// The places of a JSON body that rows look at, each once.
+/// Returns the JSON pointers of these rows, each once.
 fn pointers(rows: &[NamedRow]) -> Vec<Pointer> {
     let rows = rows.iter().map(|named| &named.row);
     let mut all: Vec<Pointer> = rows.flat_map(Row::pointers).collect();
@@ -179,8 +180,8 @@ fn is_success(outcome: &Outcome<'_>) -> bool {
     status.is_some_and(|status| status.as_u16() < 400)
 }
 
-/// Returns `true` if a success can be read whole before the caller has it: JSON or XML whose length is short or not known.
-/// A stream of events has no end.
+/// Returns `true` if a success can be read whole before the caller gets it: JSON or XML whose length is short or
+/// unknown. An event stream may never end.
 fn is_short_and_readable(outcome: &Outcome<'_>) -> bool {
     let kind = outcome.media_type().unwrap_or_default();
     let kind = kind.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! What an answer means.
+//! The meaning of a response.
 
 use super::at::{Location, LocationKind};
 use http_retry_core::ConfigError;
@@ -8,11 +8,11 @@ use http_retry_core::policy::{
 };
 use std::time::Duration;
 
-/// What an answer means: its class, how far the request got, when to come back, and whom a limit stops.
+/// The meaning of a response: its class, how far the request got, when to retry, and which calls a limit stops.
 ///
-/// It starts from a class ([`throttled`](Self::throttled), [`transient`](Self::transient), [`permanent`](Self::permanent) or
-/// [`success`](Self::success)); the rest is optional. It decides nothing by itself: limits, backoff, budget, deadline and
-/// gate act on it as on any answer.
+/// It starts from a class ([`throttled`](Self::throttled), [`transient`](Self::transient),
+/// [`permanent`](Self::permanent) or [`success`](Self::success)); the rest is optional. An interpretation does not
+/// decide on a retry: limits, backoff, budget, deadline and gate act on it as on any response.
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue, StatusCode};
@@ -41,15 +41,16 @@ pub struct Interpretation {
     scope: Option<Scope>,
     scope_from: Option<LocationKind>,
     reason: Option<Reason>,
-    /// Whom it stops where this holds.
+    /// The scope that applies if a condition on the body holds.
     scope_where: Option<(Condition, Scope)>,
-    /// No header of the server takes it back.
+    /// `true` if no header of the server can overrule it.
     firm: bool,
     pub(super) refused: Option<ConfigError>,
 }
 
 impl Interpretation {
-    /// Of this class, and nothing more. A throttled response is refused, any other one answered.
+    /// Creates an interpretation with this class and nothing more. A throttled response counts as refused, any other
+    /// one as answered.
     pub fn of(class: Class) -> Self {
         Self {
             class,
@@ -69,31 +70,32 @@ impl Interpretation {
         }
     }
 
-    /// The server asks for less, and did not do what was asked: [`Reach::Refused`], unless [`Interpretation::answered`] says
-    /// that it may have.
+    /// The server asks for fewer requests and did not process this one: [`Reach::Refused`], unless
+    /// [`Interpretation::answered`] is set.
     pub fn throttled() -> Self {
         Self::of(Class::Throttled)
     }
 
-    /// It failed, and the same request may succeed a moment later; the server may have done it, unless
-    /// [`Interpretation::refused`] says that it has not.
+    /// The request failed, and may succeed a moment later. The server may have processed it, unless
+    /// [`Interpretation::refused`] is set.
     pub fn transient() -> Self {
         Self::of(Class::Transient)
     }
 
-    /// Repeating the same request cannot help: the caller gets the answer at once. The server may have done what was asked.
+    /// Repeating the same request cannot help, so the caller gets the response at once. The server may have processed
+    /// the request.
     pub fn permanent() -> Self {
         Self::of(Class::Permanent)
     }
 
-    /// The caller has what it asked for, whatever the status says: it is handed over.
+    /// The request succeeded, whatever the status: the caller gets the response.
     pub fn success() -> Self {
         Self::of(Class::Success)
     }
 
-    /// The server did not do what was asked. Say so only if the service says so, or turns requests away at its door: a
-    /// request that orders or pays is then sent again. An answer whose body breaks off or can be read in two ways is not
-    /// refused by a row that looks at the body.
+    /// The server did not process the request. Use it only if the service documents this, or rejects requests before
+    /// any processing: a request that orders or pays is then sent again. A row that tests the body does not make a
+    /// response refused if the body is truncated or ambiguous.
     pub fn refused(self) -> Self {
         Self {
             reach: Reach::Refused,
@@ -101,8 +103,8 @@ impl Interpretation {
         }
     }
 
-    /// The server may have done what was asked: only a request that does no harm twice is sent again. The default of all
-    /// classes but `throttled`.
+    /// The server may have processed the request, so only a request that is safe to repeat is sent again. The default
+    /// of all classes but `throttled`.
     pub fn answered(self) -> Self {
         Self {
             reach: Reach::Answered,
@@ -110,18 +112,19 @@ impl Interpretation {
         }
     }
 
-    /// Where the answer says when to come back, and what a number there counts in; of several places the latest time counts.
-    /// What is not there, or cannot be read in this unit, says nothing. `Retry-After` and its kin go before it. A place in
-    /// the head takes the place of the resets of quotas, so that a number is not read in two units.
+    /// Adds a location of the delay, and the unit of a number there; if there are several locations, the latest time
+    /// counts. A value that is missing or cannot be read in this unit is ignored. `Retry-After` and similar headers
+    /// take precedence. If the location is a header, the resets of quotas are ignored, so that no number is read in two
+    /// units.
     ///
-    /// A longer wait than the policy's [`max_server_delay`](http_retry_core::RetryPolicyBuilder::max_server_delay) stops the request,
-    /// unless [`server_delays`](http_retry_core::RetryPolicyBuilder::server_delays) says otherwise.
+    /// A delay above the policy's [`max_server_delay`](http_retry_core::RetryPolicyBuilder::max_server_delay) ends the
+    /// call, unless [`server_delays`](http_retry_core::RetryPolicyBuilder::server_delays) is set otherwise.
     pub fn delay(self, at: Location, unit: Unit) -> Self {
         self.with(at, |meaning, place| meaning.delay.push((place, unit)))
     }
 
-    /// The shortest wait, whatever the answer says; it doubles with each repetition, up to the policy's longest delay.
-    /// Default none.
+    /// Sets the shortest delay, whatever the response names. It doubles with each retry, up to the policy's longest
+    /// delay. Default none.
     pub fn at_least(self, least: Duration) -> Self {
         Self {
             at_least: Some(least),
@@ -129,15 +132,16 @@ impl Interpretation {
         }
     }
 
-    /// The shortest wait as the answer names it: the longest duration that stands at this place, such as the length of a
-    /// limit's window. A date there says nothing. With [`at_least`](Self::at_least) the longer of both counts.
+    /// Sets the shortest delay to the longest duration at this location, such as the length of a limit's window. A date
+    /// there is ignored. If [`at_least`](Self::at_least) is set as well, the longer of both counts.
     pub fn at_least_from(self, at: Location, unit: Unit) -> Self {
         self.with(at, |meaning, place| {
             meaning.at_least_from = Some((place, unit));
         })
     }
 
-    /// Whom the limit stops, and so which calls wait at a gate. Default [`Scope::Account`]: all that share the gate.
+    /// Sets which calls the limit stops, and thus which calls wait at a gate. Default [`Scope::Account`]: all calls
+    /// that share the gate.
     pub fn scope(self, scope: Scope) -> Self {
         Self {
             scope: Some(scope),
@@ -145,13 +149,13 @@ impl Interpretation {
         }
     }
 
-    /// Where the answer names the limit, in 1 to 128 bytes: it stops those whose answers name the same one. An answer that does
-    /// not name it stops whom [`scope`](Self::scope) says.
+    /// Sets the location of the limit's name, of 1 to 128 bytes. The limit stops the calls whose responses name the
+    /// same limit. If a response does not name it, [`scope`](Self::scope) applies.
     pub fn scope_from(self, at: Location) -> Self {
         self.with(at, |meaning, place| meaning.scope_from = Some(place))
     }
 
-    /// Why, in terms that the caller can act on: reports and events have it. Default none.
+    /// Sets the reason, in terms that the caller can act on, for reports and events. Default none.
     pub fn because(self, reason: Reason) -> Self {
         Self {
             reason: Some(reason),
@@ -159,7 +163,7 @@ impl Interpretation {
         }
     }
 
-    /// Whom the limit stops where a condition on the body holds.
+    /// Sets the scope that applies if a condition on the body holds.
     pub(super) fn scope_where(self, condition: Condition, scope: Scope) -> Self {
         Self {
             scope_where: Some((condition, scope)),
@@ -167,7 +171,7 @@ impl Interpretation {
         }
     }
 
-    /// No header of the server takes it back, as `x-should-retry` does otherwise.
+    /// Prevents headers of the server, such as `x-should-retry`, from overruling it.
     pub(super) fn firm(self) -> Self {
         Self { firm: true, ..self }
     }
@@ -180,7 +184,7 @@ impl Interpretation {
         self
     }
 
-    /// Every place of an answer that it looks at.
+    /// Returns every location that it reads.
     fn places(&self) -> impl Iterator<Item = &LocationKind> {
         let delays = self.delay.iter().chain(&self.at_least_from);
         delays.map(|(place, _)| place).chain(&self.scope_from)
@@ -210,7 +214,7 @@ impl Interpretation {
         told.map(|(_, scope)| *scope).or(self.scope)
     }
 
-    /// What it means for this answer.
+    /// Returns its verdict on this response.
     pub(super) fn verdict(&self, outcome: &Outcome<'_>) -> Verdict {
         let times = |(place, unit): &(LocationKind, Unit)| place.times(*unit, outcome);
         let named = self.at_least_from.iter().flat_map(times);

@@ -1,4 +1,4 @@
-//! One row of a dialect: when an answer looks like this, it means that.
+//! One row of a dialect: a condition on a response, and its meaning.
 
 use super::at::header;
 use super::meaning::Interpretation;
@@ -7,7 +7,7 @@ use http_retry_core::ConfigError;
 use http_retry_core::policy::Pointer;
 use http_retry_core::policy::rules::{Condition, Value};
 
-/// One row of a [`Dialect`](super::Dialect): a condition on an answer, and what it means.
+/// One row of a [`Dialect`](super::Dialect): a condition on a response, and the meaning of a response that matches.
 ///
 /// ```
 /// use http_retry::dialect::{Dialect, Interpretation, Location, Row};
@@ -21,21 +21,22 @@ use http_retry_core::policy::rules::{Condition, Value};
 /// assert!(shop.reads_bodies() && !shop.reads_successes());
 /// ```
 ///
-/// A row that names no status is about failures. One that names a status from 100 to 399 is about successes too, and if it
-/// looks at the body, the layer reads the start of such an answer; the caller still gets every byte.
+/// A row that names no status applies to failures alone. One that names a status from 100 to 399 applies to successes
+/// too, and if it tests the body, the layer reads the start of such a response; the caller still gets every byte.
 #[derive(Debug, Clone)]
 pub struct Row {
     pub(super) when: Condition,
     pub(super) meaning: Interpretation,
-    /// It names a status that is a success by itself.
+    /// `true` if it names a status that is a success.
     pub(super) of_successes: bool,
     pub(super) refused: Option<ConfigError>,
 }
 
-/// A row whose meaning is still to be said by [`RowBuilder::is`].
+/// A row whose meaning is still to be set with [`RowBuilder::is`].
 ///
-/// All of its conditions must hold. Those on the body come last: a body is read only if the others hold. What cannot be (a
-/// status out of bounds, no name of a header, no pointer) is refused by the `build` of the policy that gets the row.
+/// All of its conditions must hold. Those on the body are tested last: a body is read only if the others hold. The
+/// `build` of the policy that gets the row rejects conditions that cannot be met, such as a status out of range or a
+/// malformed header name or pointer.
 #[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct RowBuilder {
@@ -44,15 +45,15 @@ pub struct RowBuilder {
 }
 
 impl Row {
-    /// A row for the answers that what follows holds for, all of it. If nothing follows, it holds for every answer that is a
-    /// failure by its status.
+    /// Starts a row that matches the responses for which all of the conditions that follow hold. Without conditions it
+    /// matches every response that is a failure by its status.
     pub fn when() -> RowBuilder {
         RowBuilder::default()
     }
 
-    /// A row for the answers that this condition holds for, such as one that rules have too. A row looks at answers: the
-    /// policy's `build` refuses a condition on the number of an attempt, on an error without an answer, or on what the policy
-    /// makes of the outcome (success, retryable, idempotent).
+    /// Starts a row that matches the responses for which this condition holds, such as one that rules use too. Rows
+    /// judge responses: the policy's `build` rejects a condition on the number of an attempt, on an error without a
+    /// response, or on a result of the policy (success, retryable, idempotent).
     pub fn on(condition: Condition) -> RowBuilder {
         RowBuilder {
             when: condition,
@@ -60,16 +61,16 @@ impl Row {
         }
     }
 
-    /// Checks that it can work, as the policy's `build` does.
+    /// Checks that the row can work, as the policy's `build` does.
     ///
     /// # Errors
     ///
-    /// A status, a header, a pointer or a condition that no response can have.
+    /// Fails for a status, a header, a pointer or a condition that no response can have.
     pub fn check(&self) -> Result<(), ConfigError> {
         self.refused.clone().map_or(Ok(()), Err)
     }
 
-    /// Every place of a JSON body that it looks at.
+    /// Returns every JSON pointer in it.
     pub(super) fn pointers(&self) -> impl Iterator<Item = Pointer> {
         let own = self.when.pointers().into_iter();
         own.chain(self.meaning.pointers().cloned())
@@ -81,48 +82,51 @@ impl Row {
 }
 
 impl RowBuilder {
-    /// The answer has one of these statuses, each 100 to 999: a list such as `[409, 423]`, or a range such as `500..=599`.
+    /// The response has one of these statuses, each 100 to 999: a list such as `[409, 423]`, or a range such as
+    /// `500..=599`.
     pub fn status(self, statuses: impl IntoIterator<Item = u16>) -> Self {
         self.with(Condition::status(statuses))
     }
 
-    /// This header has this value ([`Value`] says how they are compared): a text in any case, a number that it begins with, or
-    /// one of a list. Of the header the first 8 lines count, each of at most 1,024 bytes.
+    /// The header has this value ([`Value`] documents the comparison): a text in any case, a number that the header
+    /// begins with, or one of a list. Only the first 8 lines of the header are read, each of at most 1,024 bytes.
     pub fn head(self, name: &str, value: impl Into<Value>) -> Self {
         let value = value.into();
         self.with(header(name).and_then(|name| Condition::head(name, value)))
     }
 
-    /// This part of a header of several has this value: `left` of `used=3, left=2`. [`Location::head_part`](super::Location::head_part) says
-    /// what divides the parts.
+    /// The part of a header with several has this value: `left` of `used=3, left=2`. See
+    /// [`Location::head_part`](super::Location::head_part) for the separators of parts.
     pub fn head_part(self, name: &str, part: &str, value: impl Into<Value>) -> Self {
         let value = value.into();
         self.with(header(name).and_then(|name| Condition::head_part(name, part, value)))
     }
 
-    /// This header is there, whatever its value.
+    /// The header is present, whatever its value.
     pub fn has_head(self, name: &str) -> Self {
         self.head(name, Value::any())
     }
 
-    /// This place of a JSON body has this value, a text written just so. [`Location::json`](super::Location::json) says what a place is;
-    /// where `*` stands for several, one that has the value is enough.
+    /// The value at this pointer of a JSON body is this one; texts are compared exactly. See
+    /// [`Location::json`](super::Location::json) for pointers. If `*` matches several values, one that is equal is
+    /// enough.
     pub fn json(self, pointer: &str, value: impl Into<Value>) -> Self {
         self.with(Condition::json(pointer, value))
     }
 
-    /// The first element of this name in the first 4 KiB of an XML error holds one of these texts, written just so. The root of
-    /// the body must be `Error`, `ErrorResponse` or `Response`, as Amazon's and Azure's are.
+    /// The first element with this name in the first 4 KiB of an XML error holds one of these texts, compared exactly.
+    /// The root of the body must be `Error`, `ErrorResponse` or `Response`, as in the errors of Amazon and Azure.
     pub fn xml<const N: usize>(self, tag: &str, texts: [&str; N]) -> Self {
         self.with(Condition::xml(tag, texts))
     }
 
-    /// The first 64 KiB of the body hold this text; case does not matter.
+    /// The first 64 KiB of the body contain this text; case is ignored.
     pub fn text(self, part: &str) -> Self {
         self.with(Condition::message(part))
     }
 
-    /// The request goes to a path like this, in which `*` stands for anything: `*/graphql`, `/v1/*`. The query does not count.
+    /// The path of the request matches this pattern, in which `*` matches anything: `*/graphql`, `/v1/*`. The query is
+    /// ignored.
     pub fn path(self, pattern: &str) -> Self {
         self.with(Condition::path(pattern))
     }
@@ -132,18 +136,18 @@ impl RowBuilder {
         self.with(Ok(Condition::method(method)))
     }
 
-    /// The request carries a key of idempotency, in one of the usual headers or in that of the dialect
+    /// The request has an idempotency key, in one of the usual headers or in that of the dialect
     /// ([`Dialect::key_header`](super::Dialect::key_header)).
     pub fn keyed(self) -> Self {
         self.with(Ok(Condition::keyed()))
     }
 
-    /// What a condition says holds as well; [`Row::on`] says which conditions fit.
+    /// This condition holds as well; see [`Row::on`] for the conditions that a row allows.
     pub fn and(self, condition: Condition) -> Self {
         self.with(Ok(condition))
     }
 
-    /// What such an answer means.
+    /// Completes the row with the meaning of a response that matches.
     pub fn is(self, meaning: Interpretation) -> Row {
         let unfit = self.when.is_about_calls().then(|| {
             let allowed = "a row looks at answers: attempt, retryable, idempotent, outcome and error are for rules";

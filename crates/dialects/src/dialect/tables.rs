@@ -1,7 +1,8 @@
 //! The built-in tables, one file for each family of services.
 //!
-//! A row needs a source, a case and a case that must not match (`tests/it/dialect`). Rows that stop stand before rows
-//! that retry. A row says *refused* only where the service says that it did nothing, or turns requests away at its door.
+//! Every row needs a source, a test case, and a case that must not match (`tests/it/dialect`). Rows that stop come
+//! before rows that retry. A row may be *refused* only if the service documents that it did nothing, or rejects
+//! requests before any processing.
 
 mod amazon;
 mod azure;
@@ -27,12 +28,13 @@ const fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
 }
 
-/// A row about answers with one of these statuses.
+/// Starts a row that matches responses with one of these statuses.
 fn on(statuses: impl IntoIterator<Item = u16>) -> RowBuilder {
     Row::when().status(statuses)
 }
 
-/// The built-in dialects, each with the service and the source of its facts: a constructor for each, and the list of all.
+/// Defines the built-in dialects, each with its service and the source of its facts: a constructor for each, and the
+/// list of all.
 macro_rules! dialects {
     ($($(#[$feature:meta])? $family:ident::$name:ident $what:literal, $source:literal $(, key $key:literal)?;)*) => {
         impl Dialect {
@@ -47,7 +49,7 @@ macro_rules! dialects {
             )*
         }
 
-        /// A name, and what makes the dialect.
+        /// The name of a dialect and its constructor.
         type Made = (&'static str, fn() -> Dialect);
 
         /// Every built-in dialect by its name.
@@ -137,7 +139,7 @@ dialects! {
         "developers.zoom.us, rate limits";
 }
 
-/// Families by the dialect that they speak, with their members.
+/// Families, by the name of their dialect, and their members.
 pub(super) const FAMILIES: [(&str, &str); 10] = [
     ("akamai", "akamai_cloudlets"),
     ("atlassian", "confluence jira trello"),

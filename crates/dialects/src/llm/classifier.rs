@@ -1,15 +1,15 @@
-//! The classifier of LLM APIs.
+//! The classifier for LLM APIs.
 
 use crate::dialect::judge;
 use http_retry_core::policy::{Class, Classify, ErrorBody, Outcome, Verdict};
 
-/// Judges the answers of LLM APIs by status, headers and body: a 429 may mean "wait 20 s" or "your account is out of
-/// money", and 200 and 400 can hide a throttle.
+/// A classifier that judges the responses of LLM APIs by status, headers and body: a 429 may mean "wait 20 s" or "your
+/// account is out of money", and a 200 or a 400 can hide a throttle.
 ///
-/// It reads up to 64 KiB of an error body, for at most 2 s; the caller still gets all of the answer, unchanged. It
+/// It reads up to 64 KiB of an error body, for at most 2 s; the caller still gets the whole response, unchanged. It
 /// knows the error codes of OpenAI, Azure, Anthropic, Gemini and Vertex, Bedrock, Groq, Mistral, Cohere, OpenRouter,
-/// DeepSeek, xAI and compatible APIs; if the body says nothing, the status decides. It finds the delay of a retry in a
-/// header, in the body or in its prose.
+/// DeepSeek, xAI and compatible APIs; if the body has none, the status decides. It finds the delay in a header, in a
+/// field of the body or in its prose.
 ///
 /// It checks in this order: `x-should-retry: false`; codes that are permanent at any status (quota and billing, context
 /// length, content policy), and a throttle that names a limit of a day or longer, or money, in a code, in
@@ -18,8 +18,8 @@ use http_retry_core::policy::{Class, Classify, ErrorBody, Outcome, Verdict};
 /// `x-should-retry: true`. A problem type that ends in `quota-exceeded` (RateLimit draft) is a rate limit, unlike the
 /// code `quota_exceeded`.
 ///
-/// What it knows are the rows of [`Dialect::llm`](crate::dialect::Dialect::llm), which a policy can have as any other
-/// dialect; this classifier goes before the policy's dialect, and can look into successes.
+/// Its rules are the rows of [`Dialect::llm`](crate::dialect::Dialect::llm), which a policy can use like any other
+/// dialect. This classifier precedes the policy's dialect, and can inspect successes.
 ///
 /// ```
 /// use http::{HeaderMap, StatusCode};
@@ -46,15 +46,15 @@ pub struct LlmClassifier {
 }
 
 impl LlmClassifier {
-    /// The classifier of [`LlmPreset::llm`](crate::llm::LlmPreset::llm).
+    /// Creates the classifier of [`LlmPreset::llm`](crate::llm::LlmPreset::llm).
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Also reads the JSON bodies of successes, since some APIs answer 200 for a failure. Default off: it reads up to
-    /// 64 KiB of every such answer before the caller gets it. A body that is cut off, or that is no JSON, leaves a success a
-    /// success.
+    /// Sets whether the JSON bodies of successes are read too, since some APIs respond 200 to a failure. Default
+    /// `false`: it reads up to 64 KiB of every such response before the caller gets it. A success whose body is
+    /// truncated or not JSON stays a success.
     ///
     /// ```
     /// use http_retry::RetryPolicy;

@@ -1,6 +1,6 @@
-//! How deep a place of a JSON text is, one byte at a time.
+//! The nesting depth of a JSON text, followed one byte at a time.
 
-/// Follows the strings and the brackets of a JSON text.
+/// The state of a scan of a JSON text: its open brackets, and whether it is inside a string.
 #[derive(Default)]
 pub(super) struct Depth {
     pub(super) brackets: usize,
@@ -9,7 +9,7 @@ pub(super) struct Depth {
 }
 
 impl Depth {
-    /// Goes past this byte.
+    /// Advances past this byte.
     pub(super) fn step(&mut self, byte: u8) {
         if self.in_string {
             self.in_string = self.escaped || byte != b'"';
@@ -24,7 +24,7 @@ impl Depth {
         }
     }
 
-    /// The length of the string, the array or the object that a text begins with.
+    /// Returns the length of the string, the array or the object that a text begins with.
     pub(super) fn length(text: &[u8]) -> usize {
         let (mut depth, mut at) = (Self::default(), 0_usize);
         while let Some(byte) = text.get(at) {
@@ -38,7 +38,7 @@ impl Depth {
         text.len()
     }
 
-    /// How many bytes of what follows change nothing: most of a long text in a string.
+    /// Returns the number of bytes at the start of `rest` that change nothing: most of a long string.
     fn skipped(&self, rest: &[u8]) -> usize {
         let matters = |byte: &u8| matches!(byte, b'"' | b'\\');
         if self.in_string && !self.escaped {

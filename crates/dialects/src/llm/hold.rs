@@ -1,4 +1,4 @@
-//! Holds back streamed answers until their first output.
+//! Holding back streamed responses until their first output.
 
 use super::stream::{Peek, Peeked};
 use crate::dialect::judge_event;
@@ -9,23 +9,24 @@ use http_retry_core::policy::{
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-/// Holds back at most 64 KiB of a streamed answer (server-sent events), until the first frame with output, so that an
-/// error before it can be retried. After the first byte of output nothing is retried: the caller has the answer, and
-/// the report does not show a later failure of the stream.
+/// A setting that holds back the start of a streamed response (server-sent events), at most 64 KiB, until its first
+/// event with output, so that an error before it can be retried. After the first byte of output nothing is retried: the
+/// caller has the response, and the report does not include a later failure of the stream.
 ///
-/// The hold ends by [`HoldStreams::first_event_timeout`], by the policy's
-/// [`attempt_timeout`](http_retry_core::RetryPolicyBuilder::attempt_timeout) from the start of the attempt, and by the deadline.
-/// A stream without output by then has timed out: the layer drops it and sends the request again if a retry is allowed;
-/// else the caller gets every byte of the stream and waits for the output itself, and the report says so.
+/// The hold ends after [`HoldStreams::first_event_timeout`], after the policy's
+/// [`attempt_timeout`](http_retry_core::RetryPolicyBuilder::attempt_timeout) from the start of the attempt, and at the
+/// deadline. A stream without output by then has timed out: the layer drops it and sends the request again if a retry
+/// is allowed. Otherwise the caller gets every byte of the stream and waits for the output, and the report includes the
+/// timeout.
 ///
-/// It does not read encoded streams (`content-encoding`).
+/// Encoded streams (`content-encoding`) are not held.
 ///
 /// ```
 /// use http_retry::RetryPolicy;
 /// use http_retry::llm::{HoldStreams, LlmPreset};
 /// use std::time::Duration;
 ///
-/// // This model begins to answer at once, or not at all.
+/// // This model begins to respond at once, or not at all.
 /// let hold = HoldStreams::new().first_event_timeout(Duration::from_secs(20));
 /// let policy = RetryPolicy::llm().to_builder().hold_streams(hold).build()?;
 ///
@@ -37,8 +38,8 @@ use std::time::Duration;
 ///
 /// # Source
 ///
-/// What counts as output: the documented streams of OpenAI (chat completions and responses), Anthropic, Gemini, Bedrock,
-/// Cohere, Azure, Groq and OpenRouter. The format of events: HTML standard, section 9.2.6.
+/// Events that count as output: the documented streams of OpenAI (chat completions and responses), Anthropic, Gemini,
+/// Bedrock, Cohere, Azure, Groq and OpenRouter. The format of events: HTML standard, section 9.2.6.
 #[derive(Debug, Clone, Copy)]
 pub struct HoldStreams {
     first_event_timeout: Option<Duration>,
@@ -56,26 +57,26 @@ impl Default for HoldStreams {
 }
 
 impl HoldStreams {
-    /// Holds a stream back for at most 10 min.
+    /// Creates the setting with the default of at most 10 min for each stream.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The longest time from the head of the answer to the first event with output; above 0, `None` for any time.
-    /// Comments, pings and first events (`message_start`, `response.created`) do not count as output: a server can send
-    /// those and nothing else. Default 10 min. It serves retries only: if no retry can follow, as for the last attempt,
-    /// the caller gets the answer at its head.
+    /// Sets the longest time from the head of the response to the first event with output: above 0, or `None` for no
+    /// limit. Comments, pings and first events (`message_start`, `response.created`) do not count as output, since a
+    /// server can send these alone. Default 10 min. It serves retries only: if no retry can follow, as for the last
+    /// attempt, the caller gets the response at its head.
     ///
-    /// A held stream costs only latency; a stream that is dropped too early is paid for twice: some models think for
-    /// minutes before their first output, and a server with a queue may keep a stream waiting as long. So the default
-    /// is the time after which the clients of the large providers send a request again. A shorter time suits models
-    /// that answer at once.
+    /// A held stream costs only latency, but a stream that is dropped too early is paid for twice: some models think
+    /// for minutes before their first output, and a server with a queue may keep a stream waiting as long. So the
+    /// default is the time after which the clients of the large providers send a request again. A shorter time suits
+    /// models that respond at once.
     ///
     /// # Source
     ///
-    /// The default timeout of the client libraries of OpenAI and Anthropic, which retry after it: 10 min. DeepSeek ends a
-    /// request that has not been begun after 10 min, and keeps its stream alive until then.
+    /// The default timeout of the client libraries of OpenAI and Anthropic, which retry after it: 10 min. DeepSeek ends
+    /// a request that it has not begun after 10 min, and keeps its stream alive until then.
     #[must_use]
     pub fn first_event_timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
         Self {

@@ -1,8 +1,8 @@
-//! Looking into the beginning of a streamed answer, to know when its bytes may be handed on.
+//! Inspection of the beginning of a streamed response, to find out when its bytes may be passed on.
 //!
-//! A streamed answer begins with status 200 before the model has said anything, and an overloaded server says so only
-//! in the first events. As long as nothing but such preliminaries came, the caller has seen nothing and the request can
-//! be sent again; from the first output on, it cannot.
+//! A streamed response has status 200 before the model has produced anything, and an overloaded server reports this
+//! only in the first events. While nothing but such preliminaries has arrived, the caller has seen nothing and the
+//! request can be sent again; from the first output on, it cannot.
 
 mod frame;
 mod json;
@@ -14,29 +14,29 @@ mod work;
 use frame::Frame;
 use reader::{Reader, StreamItem};
 
-/// What is known once some more bytes were looked at.
+/// The state after some more bytes were inspected.
 #[derive(Clone, PartialEq, Eq)]
 #[cfg_attr(test, derive(Debug))]
 pub(crate) enum Peeked {
-    /// Nothing of the answer yet: keep the bytes back.
+    /// No output yet: hold the bytes back.
     Hold,
-    /// Output, the end of an answer, or something unknown: hand on everything, and look no further.
+    /// Output, the end of the stream, or something unknown: pass everything on, and stop inspecting.
     Output,
-    /// An error came before any output; this is its JSON, in the form in which an error body has it.
+    /// An error before any output; its JSON, in the form of an error body.
     Error(Vec<u8>),
-    /// The stream ended, or is taken as ended, before any output and before it said that it is complete.
+    /// The stream ended, or is taken as ended, before any output and without a sign that it is complete.
     Incomplete,
 }
 
-/// Reads the beginning of a stream of server-sent events, in pieces of any size.
+/// Inspects the beginning of a stream of server-sent events, in chunks of any size.
 ///
-/// The first answer other than [`Peeked::Hold`] is the last: it is repeated from then on. How the bytes are cut into pieces
-/// changes nothing. At most 64 KiB are held back; past that everything is handed on. The body must not be encoded
-/// (`content-encoding`); bytes that are no text at all are handed on at once.
+/// The first result other than [`Peeked::Hold`] is final and is repeated from then on. It does not depend on the chunk
+/// boundaries. At most 64 KiB are held back; after that everything is passed on. The body must not be encoded
+/// (`content-encoding`); bytes that are not text are passed on at once.
 ///
 /// # Source
 ///
-/// The event stream format of the HTML standard, section 9.2.6; what counts as output, the documented streams of
+/// The event stream format of the HTML standard, section 9.2.6; events that count as output: the documented streams of
 /// OpenAI (chat completions and responses), Anthropic, Gemini, Bedrock, Cohere, Azure, Groq and OpenRouter.
 pub(crate) struct Peek {
     reader: Reader,
@@ -44,7 +44,7 @@ pub(crate) struct Peek {
     decided: Option<Peeked>,
 }
 
-/// Bytes that are held back at most.
+/// The most bytes that are held back.
 const MAX_HOLD_BYTES: usize = 64 * 1024;
 
 impl Peek {
@@ -56,7 +56,7 @@ impl Peek {
         }
     }
 
-    /// Looks at the next bytes.
+    /// Inspects the next bytes.
     pub(crate) fn feed(&mut self, chunk: &[u8]) -> Peeked {
         if self.decided.is_none() {
             self.decided = self.read(chunk);
@@ -64,12 +64,13 @@ impl Peek {
         self.decided.clone().unwrap_or(Peeked::Hold)
     }
 
-    /// Says that no more bytes come, or that nobody waits for them any longer. Never [`Peeked::Hold`].
+    /// Ends the inspection: no more bytes come, or nobody waits for them any longer. Never returns [`Peeked::Hold`].
     pub(crate) fn end(&mut self) -> Peeked {
         if let Some(decided) = &self.decided {
             return decided.clone();
         }
         let mut seen = None;
+        // The end can complete two events: one whose blank line was missing, and the one after it.
         while let (None, Some(piece)) = (&seen, self.reader.finish()) {
             seen = self.interpret(&piece);
         }

@@ -11,19 +11,19 @@ pub(crate) use headers::{fix_headers, may_cut};
 use scan::{Span, Text};
 pub(crate) use share::Fraction;
 
-/// What stays of a text that is cut.
+/// The part of a text that a cut keeps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Keep {
     #[default]
     Head,
     Tail,
-    /// Of an odd number the end gets one more character than the beginning.
+    /// Both ends; if an odd number is kept, the end gets one more character than the beginning.
     Ends,
 }
 
 /// A request body with one text cut.
 ///
-/// It has no `Debug`: a prompt must not get into a log by accident.
+/// It has no `Debug`, so that no prompt gets into a log by accident.
 pub(crate) struct Cut {
     /// The whole body, ready to send.
     pub(crate) body: Vec<u8>,
@@ -33,18 +33,18 @@ pub(crate) struct Cut {
     pub(crate) chars_after: usize,
 }
 
-/// Larger bodies are left alone.
+/// The largest body that is cut; larger ones are left alone.
 const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 
-/// Cuts the longest text that may be cut to `share` of its characters; of equally long ones the oldest.
+/// Cuts the longest text that may be cut to `share` of its characters; if several are equally long, the first of them.
 ///
-/// Cut are texts that a user or a tool said, and what the assistant said earlier. Never cut: what a system or developer
-/// says, the arguments of a tool call, thinking, images and other data, and the assistant's turn at the end of the
-/// conversation (the model goes on from there).
+/// Texts of a user or a tool, and earlier texts of the assistant, may be cut. Never cut are texts of the system or
+/// developer, the arguments of a tool call, thinking, images and other data, and the assistant's turn at the end of the
+/// conversation (the model continues from there).
 ///
-/// `None` where nothing can be cut: no such text has two characters, the body is not JSON in UTF-8, it is larger than
-/// 64 MiB, or an object on the way names a member twice that decides what may be cut (nobody knows which of the two the
-/// server reads). A text with half a surrogate pair is not text; it stays whole.
+/// Returns `None` if nothing can be cut: no such text has two characters, the body is not JSON in UTF-8 or is larger
+/// than 64 MiB, or an object repeats a member that decides what may be cut (it is unknown which of the two the server
+/// reads). A text with an unpaired surrogate is never cut.
 pub(crate) fn cut(body: &[u8], keep: Keep, share: Fraction) -> Option<Cut> {
     if body.len() > MAX_BODY_BYTES {
         return None;
@@ -62,7 +62,7 @@ pub(crate) fn cut(body: &[u8], keep: Keep, share: Fraction) -> Option<Cut> {
     })
 }
 
-/// The bytes of the body that go.
+/// Returns the range of bytes to remove from the body.
 fn removed(text: Text<'_>, before: usize, after: usize, keep: Keep) -> Option<(usize, usize)> {
     let gone = before.checked_sub(after)?;
     let first = match keep {

@@ -9,34 +9,34 @@ use std::fmt;
 
 const MAX_HITS: usize = 256;
 const MAX_SCALAR_BYTES: usize = 128;
-/// As many pointers as one walk looks for: a bit for each.
+/// The most pointers of one walk: one bit for each.
 pub(crate) const MAX_POINTERS: usize = 64;
 
-/// A value at one of the places.
+/// A value at one of the pointers.
 #[derive(Clone)]
 pub(super) struct Hit {
-    /// Which of the pointers leads there.
+    /// The index of the pointer.
     pub(super) pointer: usize,
-    /// Nothing for a list, an object, or a text that is too long.
+    /// `None` for a list, an object, or a text that is too long.
     pub(super) scalar: Option<String>,
 }
 
-/// What one walk finds.
+/// The values found by one walk.
 #[derive(Clone, Default)]
 pub(super) struct Hits {
     pub(super) all: Vec<Hit>,
-    /// A bit for each pointer that leads into JSON in a string that is cut off or ambiguous.
+    /// One bit for each pointer into JSON in a string that is cut off or ambiguous.
     doubtful: u64,
 }
 
 impl Hits {
-    /// Returns `true` if what stands at a pointer depends on how JSON in a string is read.
+    /// Returns `true` if the values at a pointer depend on how JSON in a string is read.
     pub(super) fn is_doubtful(&self, pointer: usize) -> bool {
         self.doubtful & bit(pointer) != 0
     }
 }
 
-/// All that stands at these places, in the order of the text, as far as it is JSON.
+/// Returns the values at these pointers, in the order of the text, up to the first error in the JSON.
 pub(super) fn find(text: &str, pointers: &[Pointer]) -> Hits {
     let mut hits = Hits::default();
     let pointers = pointers.get(..MAX_POINTERS).unwrap_or(pointers);
@@ -48,16 +48,16 @@ pub(super) fn find(text: &str, pointers: &[Pointer]) -> Hits {
         depth: 0,
         nesting: 0,
     };
-    // What came before an error is kept.
+    // The hits before an error are kept.
     let _ = walk.read(text);
     hits
 }
 
-/// A value to which some pointers lead, or beyond.
+/// A walk at a value that some pointers reach or pass through.
 struct Walk<'a> {
     pointers: &'a [Pointer],
     hits: &'a mut Hits,
-    /// A bit for each pointer whose first tokens, as many as the depth, lead here.
+    /// One bit for each pointer that matches the path to this value.
     active: u64,
     depth: usize,
     nesting: u8,
@@ -80,7 +80,7 @@ impl Walk<'_> {
         all.filter(|(at, _)| self.active & bit(*at) != 0)
     }
 
-    /// Notes a value at the end of a pointer.
+    /// Records a value for the pointers that end here.
     fn note(&mut self, scalar: Option<&str>) {
         let ending: Vec<usize> = self
             .active()
@@ -98,7 +98,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The pointers that lead on into this member or item.
+    /// Returns the pointers that continue into this member or item.
     fn leading_into(&self, key: &str) -> u64 {
         work::add(self.pointers.len());
         let on = self
@@ -157,7 +157,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
         Ok(())
     }
 
-    /// Some services hide an object in a string.
+    /// Reads a string, which in some services holds JSON.
     fn visit_str<E: Error>(mut self, text: &str) -> Result<(), E> {
         self.note(Some(text));
         let inner = text.trim_start();
@@ -168,7 +168,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
             if !is_unambiguous(inner) {
                 self.hits.doubtful |= leading;
             }
-            // As far as it is JSON.
+            // The hits before an error are kept.
             let _ = Walk { nesting, ..self }.read(inner);
         }
         Ok(())

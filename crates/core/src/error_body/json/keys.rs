@@ -1,22 +1,22 @@
-//! What a key says of the value under it.
+//! The meaning of a value by its key.
 
-/// What a value is by the key that it stands under.
+/// The meaning of a value, by the key that holds it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct KeyRole {
     pub(super) code: bool,
     pub(super) prose: bool,
     pub(super) delay: bool,
     pub(super) quota: bool,
-    /// The member `error` of the outermost object, which makes it an error unless it is empty.
+    /// The member `error` of the outermost object. It marks an error unless it is empty.
     pub(super) top_error: bool,
     pub(super) top_type: bool,
-    /// A part of the request that came back, which tells nothing of what failed.
+    /// A part of the request that is echoed, and does not describe the failure.
     pub(super) echo: bool,
     /// The outermost object, or its member `response`.
     pub(super) top: bool,
 }
 
-/// What stands under a key; inside an echo of the request everything is an echo.
+/// Returns the role of the value under a key. Inside an echo of the request everything is an echo.
 pub(super) fn place(key: &str, parent: KeyRole) -> KeyRole {
     let plain: String = key.chars().filter(|c| !matches!(c, '_' | '-')).collect();
     let plain = plain.to_ascii_lowercase();
@@ -34,14 +34,14 @@ pub(super) fn place(key: &str, parent: KeyRole) -> KeyRole {
     }
 }
 
-/// Whether a key is itself the name of what failed, as in the events of AWS.
+/// Returns `true` if the key itself names the failure, as in AWS events.
 pub(super) fn is_exception(key: &str) -> bool {
     key.len() > EXCEPTION.len() && key.ends_with(EXCEPTION)
 }
 
 const EXCEPTION: &str = "Exception";
 
-/// The keys that APIs put their error codes under, in lower case and without `_` and `-`.
+/// The keys under which APIs put error codes, in lower case and without `_` and `-`.
 const CODES: [&str; 14] = [
     "code",
     "error",
@@ -59,7 +59,7 @@ const CODES: [&str; 14] = [
     "type",
 ];
 
-/// The keys that APIs put their messages under.
+/// The keys under which APIs put messages.
 const PROSE: [&str; 16] = [
     "description",
     "detail",
@@ -79,7 +79,7 @@ const PROSE: [&str; 16] = [
     "statusmsg",
 ];
 
-/// The keys of delays, in seconds where they are bare numbers.
+/// The keys of delays. A bare number is in seconds.
 const DELAYS: [&str; 6] = [
     "estimatedtime",
     "resetsinseconds",
@@ -89,7 +89,7 @@ const DELAYS: [&str; 6] = [
     "retryin",
 ];
 
-/// The keys under which a part of the request, or of an answer, comes back.
+/// The keys under which a part of the request, or of a response, is echoed.
 const ECHOES: [&str; 18] = [
     "arguments",
     "body",

@@ -1,4 +1,4 @@
-//! JSON that every reader reads alike: one whole document, no member twice, no number that is read as another.
+//! JSON that all parsers read alike: one complete document without duplicate members or numbers that lose their value.
 
 use crate::error_body::work;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -13,7 +13,7 @@ pub(in crate::error_body) fn is_unambiguous(text: &str) -> bool {
     read.is_ok() && numbers(text).all(is_read_as_written)
 }
 
-/// A value in which no object names a member twice.
+/// A value in which no object has a duplicate member.
 struct Members;
 
 impl<'de> DeserializeSeed<'de> for Members {
@@ -72,7 +72,7 @@ impl<'de> Visitor<'de> for Members {
     }
 }
 
-/// The numbers of a JSON text, as they are written.
+/// Returns the numbers in a JSON text, as written.
 fn numbers(text: &str) -> impl Iterator<Item = &str> {
     let (mut in_string, mut escaped) = (false, false);
     text.split(move |c: char| {
@@ -84,7 +84,7 @@ fn numbers(text: &str) -> impl Iterator<Item = &str> {
         in_string = c == '"';
         !is_of_a_number(c)
     })
-    // `true` and `false` hold an `e`.
+    // Drops the `e` of `true` and `false`.
     .filter(|token| token.starts_with(|c: char| c.is_ascii_digit() || c == '-'))
 }
 
@@ -92,7 +92,7 @@ fn is_of_a_number(c: char) -> bool {
     c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | 'e' | 'E')
 }
 
-/// Returns `false` if a number is read as a whole one that it is not, such as `1e-400` as 0.
+/// Returns `false` if a number is read as a different whole number, such as `1e-400` as 0.
 fn is_read_as_written(number: &str) -> bool {
     if number.parse::<u64>().is_ok() || number.parse::<i64>().is_ok() {
         return true;
@@ -101,7 +101,7 @@ fn is_read_as_written(number: &str) -> bool {
     read.fract() != 0.0 || digits(number) == digits(&read.to_string())
 }
 
-/// The digits of a decimal without the zeros around them, and the power of ten of the last one.
+/// Returns the digits of a decimal without the zeros around them, and the power of ten of the last digit.
 fn digits(number: &str) -> (String, i64) {
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));

@@ -1,4 +1,4 @@
-//! The walk over a JSON text, which keeps nothing of it but what an [`ErrorBody`] holds.
+//! The walk over a JSON text that fills an [`ErrorBody`] and keeps nothing else.
 
 use super::keys::{KeyRole, is_exception, place};
 use super::unambiguous::is_unambiguous;
@@ -11,10 +11,10 @@ use std::time::Duration;
 
 const MAX_CODES: usize = 256;
 const MAX_CODE_CHARS: usize = 128;
-/// How often JSON may stand in a string of JSON.
+/// The most levels of JSON nested in strings of JSON.
 pub(in crate::error_body) const MAX_NESTING: u8 = 3;
 
-/// A value still to be read.
+/// A value that is about to be read.
 pub(super) struct ValueVisitor<'a> {
     body: &'a mut ErrorBody,
     place: KeyRole,
@@ -35,7 +35,7 @@ impl<'a> ValueVisitor<'a> {
         }
     }
 
-    /// Reads the text as far as it is JSON; what came before an error is kept.
+    /// Reads the text up to its first error; everything before the error is kept.
     pub(super) fn read(self, text: &str) -> serde_json::Result<()> {
         work::add(text.len());
         let mut reader = serde_json::Deserializer::from_str(text);
@@ -71,7 +71,8 @@ impl<'a> ValueVisitor<'a> {
         }
     }
 
-    /// Reads a message that is JSON itself; whether it was. Under other keys such a string may be what a model wrote.
+    /// Reads a message that is itself JSON, and returns `true` if it was. Strings under other keys are not read, since
+    /// they may be the output of a model.
     fn is_json(&mut self, text: &str) -> bool {
         let text = text.trim();
         let may_be = self.place.prose && self.nesting < MAX_NESTING;
@@ -139,7 +140,7 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
         Ok(())
     }
 
-    /// A fraction is no code; as a delay it counts as the shortest decimal that names it.
+    /// Reads a fraction, which is never a code. As a delay it counts as the shortest decimal that represents it.
     fn visit_f64<E>(self, number: f64) -> Result<(), E> {
         if self.place.delay {
             self.body.add_delay(header_duration(&number.to_string()));
@@ -173,7 +174,7 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
 }
 
 impl ErrorBody {
-    /// A token has no blanks; AWS puts a namespace before its own.
+    /// Adds a token, which contains no whitespace, and also its name alone if it has a namespace as in AWS.
     fn add_code(&mut self, text: &str) {
         if text.contains(char::is_whitespace) {
             return;

@@ -1,4 +1,4 @@
-//! What is left of a quota, as answers tell it, and how many calls are in flight.
+//! The remainder of a quota, as responses state it, and the number of calls in flight.
 
 use super::{CallNumber, MAX_COUNT, SECOND, sum};
 use super::{product, quotient};
@@ -6,36 +6,36 @@ use crate::gate::micros;
 use crate::server_hints;
 use std::time::Duration;
 
-/// A quota that no answer renews comes back after this time at least.
+/// The shortest time after which a quota is back that no response renews.
 const MIN_WINDOW_MICROS: u64 = SECOND;
-/// A spent quota whose reset is nought seconds away comes back within the second.
+/// The time after which a spent quota is back whose reset is zero seconds away.
 const MIN_RESET_MICROS: u64 = SECOND;
 
-/// What an answer says of a quota of calls.
+/// The state of a quota of calls in one response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GateQuota {
     pub(crate) limit: Option<u64>,
     pub(crate) remaining: u64,
-    /// How long until it is whole again.
+    /// The time until the quota is back, in microseconds.
     pub(crate) reset: u64,
 }
 
-/// What is known of a key's quota. A turn lasts from one reset to the next.
+/// The known state of a key's quota. A turn lasts from one reset to the next.
 #[derive(Debug, Default)]
 pub(super) struct QuotaState {
     pub(super) known: bool,
-    /// No answer of this turn has been heard yet.
+    /// `true` until the first response of this turn.
     fresh: bool,
     limit: u64,
     pub(super) left: u64,
     /// The calls of this turn that are in flight.
     pub(super) flying: u64,
     reset: u64,
-    /// How long it was until the reset when the turn's first answer came.
+    /// The time from the turn's first response to its reset.
     len: u64,
-    /// The last call that was sent before this turn.
+    /// The number of the last call sent before this turn.
     sent_before: u64,
-    /// How many processes share it, and which of them this is.
+    /// The number of processes that share it, and the rank of this one.
     pub(super) shared_by: (u64, u64),
 }
 
@@ -55,12 +55,12 @@ impl From<server_hints::Quota> for GateQuota {
 }
 
 impl GateQuota {
-    /// How long until it is whole again.
+    /// Returns the time until the quota is back.
     pub(crate) fn reset(&self) -> Duration {
         Duration::from_micros(self.reset)
     }
 
-    /// The same, with a reset that is no later than what the answer asked for.
+    /// Limits the reset to the delay that the response asked for.
     pub(super) fn within(self, asked: Option<u64>) -> Self {
         Self {
             reset: self.reset.min(asked.unwrap_or(MAX_COUNT)),
@@ -68,14 +68,14 @@ impl GateQuota {
         }
     }
 
-    /// How long it is spent, if it is.
+    /// Returns the time for which the quota is spent, if it is.
     pub(in crate::gate) fn spent_for(self) -> Option<u64> {
         (self.remaining == 0).then_some(self.reset.min(MAX_COUNT))
     }
 }
 
 impl QuotaState {
-    /// Past the reset, as much is left as the limit is.
+    /// Restores the full limit if the reset has passed.
     pub(super) fn turn_over(&mut self, now: u64, sent: u64) {
         if self.known && now >= self.reset {
             self.sent_before = sent;
@@ -86,13 +86,15 @@ impl QuotaState {
         }
     }
 
-    /// When more may go than are in flight, if nothing is heard before.
+    /// Returns the time at which more calls may go than are in flight, without further news. Returns `None` if they may
+    /// go now.
     pub(super) fn spent_until(&self) -> Option<u64> {
         let spent = self.known && self.share() <= self.flying;
         spent.then_some(self.reset)
     }
 
-    /// How much of what is left this process may use: one of several takes a part, and some of them one more.
+    /// Returns the part of the remainder that this process may use. If it cannot be divided evenly, the lowest ranks
+    /// get one more.
     fn share(&self) -> u64 {
         let (processes, rank) = self.shared_by;
         let processes = processes.max(1);
@@ -102,8 +104,8 @@ impl QuotaState {
         part.saturating_add(u64::from(has_one_more))
     }
 
-    /// A call has come back, with what its answer says. Only calls of this turn count; tells whether it is one of those
-    /// that say nothing.
+    /// Records the quota in the response of a call of this turn; other calls are ignored. Returns `true` if the
+    /// response of such a call states no quota.
     pub(super) fn record(
         &mut self,
         now: u64,
@@ -124,6 +126,7 @@ impl QuotaState {
             self.left = self.left.min(remaining);
             self.reset = self.reset.min(sum(now, reset));
         }
+        // Without a stated limit, the best guess is the largest remainder so far, with the call itself.
         let least = self.limit.max(sum(remaining, 1));
         self.limit = quota.limit.unwrap_or(least).clamp(1, MAX_COUNT);
         self.known = true;
@@ -131,14 +134,14 @@ impl QuotaState {
         false
     }
 
-    /// A success of this turn has told of no quota: after a reset there may be none any more.
+    /// Records a success of this turn without a quota. After a reset this may mean that there is none any more.
     pub(super) fn record_without_quota(&mut self) {
         self.known &= !self.fresh;
         self.fresh = false;
     }
 
-    /// A call of this turn has ended without an answer: the server may have counted it. While nothing was heard of the
-    /// turn, one remains, so that its answer can tell more.
+    /// Records a call of this turn that ended without a response. The server may have counted it. Until the turn's
+    /// first response at least one call remains, so that its response can tell more.
     pub(super) fn record_lost(&mut self) {
         self.left = self.left.saturating_sub(1).max(u64::from(self.fresh));
     }

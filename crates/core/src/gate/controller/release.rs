@@ -1,22 +1,22 @@
-//! The paced release after a cooldown, and the search for the pace that the server takes.
+//! The paced release after a cooldown, and the search for the pace that the server accepts.
 
 use super::{Controller, MILLISECOND, SECOND};
 use super::{part, product, quotient, sum};
 use crate::gate::vote::{MAX_PATIENCE, MIN_PATIENCE, RefusalRun, next_cooldown};
 
-/// The pace is found from the time since the last opening, of which at most this much counts.
+/// The longest time since the last opening that counts when the pace is computed.
 const MAX_CYCLE: u64 = 5 * SECOND;
-/// A round is as long as the cooldown before it, within these bounds.
+/// The bounds of a round, which is as long as the cooldown before it.
 const MIN_ROUND: u64 = SECOND;
 const MAX_ROUND: u64 = 2_500 * MILLISECOND;
-/// The slowest pace that a release begins with.
+/// The slowest initial pace of a release.
 const MAX_FIRST_INTERVAL: u64 = SECOND;
-/// A refused pace and a clean one that are nearer than a tenth need no search between them.
+/// A refused pace and a clean one that differ by less than a tenth need no search between them.
 const SEARCH_PART: u64 = 10;
-/// A round counts as refused if its refusals are more than this part of its successes. Fewer may have nothing to do with
-/// the pace, and no slower one would be without them.
+/// A round counts as refused if its refusals exceed this part of its successes. Fewer may be unrelated to the pace, and
+/// would occur at a slower one too.
 const TOLERATED_PART: u64 = 16;
-/// After this many rounds that nobody looked at, the release is over.
+/// The number of rounds without a call after which the release is over.
 const MAX_MISSED_ROUNDS: u64 = 64;
 
 /// Calls that go one after another, at a pace that changes from round to round. Paces are intervals in microseconds.
@@ -35,8 +35,8 @@ pub(super) struct Release {
 }
 
 impl Controller {
-    /// When the next call of a release is due, if that is later than now; `waits` is whether there is one. A release that
-    /// is over is forgotten.
+    /// Returns the time of the release's next call, if that is later than now. `waits` is `true` if a call waits for
+    /// it. Removes a release that is over.
     pub(super) fn paced_until(&mut self, now: u64, waits: bool) -> Option<u64> {
         let release = self.release.as_mut()?;
         let due = release.due(now);
@@ -48,7 +48,7 @@ impl Controller {
         due.filter(|due| *due > now)
     }
 
-    /// The vote closes the gate.
+    /// Closes the gate after a vote.
     pub(super) fn close(&mut self, now: u64, asked: Option<u64>) {
         let again = !std::mem::take(&mut self.ok_since_closed);
         let cooldown = next_cooldown(asked, again, &mut self.doublings);
@@ -58,7 +58,7 @@ impl Controller {
         self.until = sum(now, cooldown);
         self.probe = None;
         self.probe_at = now;
-        // A gate that proved right asks nobody whether it is.
+        // A gate that was right before needs no probes.
         self.probes = if self.patience > MIN_PATIENCE {
             quotient(self.patience, 2)
         } else {
@@ -66,7 +66,7 @@ impl Controller {
         };
     }
 
-    /// The cooldown ended, and nothing contradicted it.
+    /// Opens the gate after a cooldown that nothing contradicted.
     pub(super) fn open(&mut self, now: u64) {
         let cooldown = self.until.saturating_sub(self.closed_at);
         let cycle = now.saturating_sub(self.since).clamp(1, MAX_CYCLE);
@@ -75,13 +75,14 @@ impl Controller {
             found = found.max(release.clean);
             self.interval = release.interval;
         }
-        // From one release to the next the pace halves at most. A cycle shorter than an interval tells nothing of it.
+        // From one release to the next the pace at most halves. A cycle shorter than an interval is no evidence about
+        // it.
         if self.interval > 0 {
             let times = if cycle < self.interval { 1 } else { 2 };
             found = found.min(product(self.interval, times));
         }
         self.interval = found.clamp(1, MAX_FIRST_INTERVAL);
-        // Processes that share the gate do not go on all at once.
+        // Processes that share the gate must not resume all at once.
         let offset = self
             .closed_by_others
             .take()
@@ -104,7 +105,7 @@ impl Controller {
         self.since = now;
     }
 
-    /// The successes of an open gate weigh less the older they are.
+    /// Halves the old successes of an open gate.
     pub(super) fn fade(&mut self, now: u64) {
         if !self.closed && self.release.is_none() {
             (self.ok, self.since) = super::faded(self.ok, self.since, now);
@@ -113,7 +114,7 @@ impl Controller {
 }
 
 impl Release {
-    /// When the next call may go; `None` if the release is over.
+    /// Returns the time of the next call. Returns `None` if the release is over.
     fn due(&mut self, now: u64) -> Option<u64> {
         let mut rounds: u64 = 0;
         while now >= sum(self.round_from, self.round) {
@@ -152,7 +153,8 @@ impl Release {
         (self.good, self.bad, self.others_waited) = (0, 0, false);
     }
 
-    /// Back to the last clean pace, or half as fast, or as fast as calls succeeded.
+    /// Returns to the last clean pace, but at most halves the pace; if there is none, uses the rate of the successes,
+    /// within the same bound.
     fn slow_down(&mut self, good: u64) {
         self.refused = Some(self.interval);
         let twice = product(self.interval, 2);
@@ -165,7 +167,7 @@ impl Release {
         self.interval = self.clean;
     }
 
-    /// Twice as fast, or half the way to a pace that was refused.
+    /// Doubles the pace, or moves half way to a pace that was refused.
     fn speed_up(&mut self) {
         self.clean = self.clean.min(self.interval);
         let refused = self.refused.filter(|refused| *refused < self.interval);
@@ -174,14 +176,14 @@ impl Release {
         };
         match (refused, refused.filter(far)) {
             (_, Some(refused)) => self.interval = between(self.interval, refused),
-            // Found: this pace for one more round, and then on.
+            // The search is over: one more round at this pace, then faster again.
             (Some(_), None) => self.refused = None,
             (None, _) => self.interval = half(self.interval),
         }
     }
 }
 
-/// The interval of the pace in the middle of two.
+/// Returns the interval of the pace halfway between two others.
 fn between(one: u64, other: u64) -> u64 {
     quotient(product(product(one, other), 2), sum(one, other)).max(1)
 }

@@ -1,4 +1,4 @@
-//! What presets and documents alone say of a policy.
+//! The setting of a policy that only presets and documents use.
 
 use super::RetryPolicyBuilder;
 use crate::policy::OwnError;

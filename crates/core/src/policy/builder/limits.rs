@@ -1,4 +1,4 @@
-//! The limits that a policy sets: numbers and times, and which of them are refused.
+//! The limits of a policy: numbers and times, and the values that are refused.
 
 use super::RetryPolicyBuilder;
 use crate::error::ConfigError;
@@ -6,15 +6,14 @@ use crate::policy::{Settings, whole_answers};
 use std::time::Duration;
 
 impl RetryPolicyBuilder {
-    /// The most retries after the first attempt; 0 means one attempt, and `u32::MAX` no limit. Default 4; 1 in
-    /// [`RetryPolicy::user_facing`](crate::RetryPolicy::user_facing), 2 in
-    /// `llm` and [`rate_limited`](crate::RetryPolicy::rate_limited), 0 in
-    /// [`never`](crate::RetryPolicy::never).
+    /// Sets the maximum number of retries after the first attempt; 0 means one attempt, and `u32::MAX` no limit.
+    /// Default 4; 1 in [`RetryPolicy::user_facing`](crate::RetryPolicy::user_facing), 2 in `llm` and
+    /// [`rate_limited`](crate::RetryPolicy::rate_limited), 0 in [`never`](crate::RetryPolicy::never).
     ///
-    /// It bounds all that is sent, refused attempts included: [`max_refused`](Self::max_refused) counts them apart. The
+    /// It bounds all attempts, refused ones included; [`max_refused`](Self::max_refused) counts those separately. The
     /// retries of a rule follow the limit of the rule's own policy instead. Waits of rules and a failover do not count.
-    /// [`RetryOverride::max_retries`](crate::RetryOverride::max_retries) replaces it. If the limit is reached, the request
-    /// stops with [`AttemptsExhausted`](crate::StopReason::AttemptsExhausted).
+    /// [`RetryOverride::max_retries`](crate::RetryOverride::max_retries) replaces it. When the limit is reached, the
+    /// request stops with [`AttemptsExhausted`](crate::StopReason::AttemptsExhausted).
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -30,7 +29,8 @@ impl RetryPolicyBuilder {
         }
     }
 
-    /// The most attempts in all, at least 1: another way to say `max_retries + 1`. `build` refuses 0, and both at once.
+    /// Sets the maximum number of attempts in all, at least 1: the alternative to `max_retries`, which is one less.
+    /// `build` refuses 0, and both at once.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -46,13 +46,14 @@ impl RetryPolicyBuilder {
         }
     }
 
-    /// The most attempts that a rate limit may refuse without a retry counted: the call waits at the gate and is sent again.
-    /// Those beyond it count as retries. Default 0, so that [`max_retries`](Self::max_retries) bounds all that is sent; 300 in
-    /// `llm`, 900 in [`rate_limited`](crate::RetryPolicy::rate_limited), which wait for a limit.
+    /// Sets the number of attempts that a rate limit may refuse without a retry being counted: the call waits at the
+    /// gate and is sent again. Attempts beyond it count as retries. Default 0, so that
+    /// [`max_retries`](Self::max_retries) bounds all attempts; 300 in `llm`, 900 in
+    /// [`rate_limited`](crate::RetryPolicy::rate_limited), which wait for a limit.
     ///
-    /// Setting `max_retries` or `max_attempts` on such a preset sets it to 0, unless it is set too. Each refused attempt
-    /// takes at least a second of [`max_gate_wait`](Self::max_gate_wait), which bounds them as well. `build` refuses a
-    /// number above 0 without a gate, or without retries.
+    /// Setting `max_retries` or `max_attempts` on such a preset resets it to 0, unless it is set too. Each refused
+    /// attempt takes at least a second of [`max_gate_wait`](Self::max_gate_wait), which bounds them as well. `build`
+    /// refuses a number above 0 without a gate, or without retries.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -69,11 +70,12 @@ impl RetryPolicyBuilder {
         }
     }
 
-    /// The longest time for the whole request from the start of its first attempt, waits included; above 0. Default none.
+    /// Sets the longest time for the whole request from the start of its first attempt, waits included; above 0.
+    /// Default none.
     ///
-    /// If a retry would start at it or later, the request ends at once, without the wait
-    /// ([`DeadlineExceeded`](crate::StopReason::DeadlineExceeded)). An attempt is cut at the deadline; on the tower layer
-    /// with `unchanged_errors()` and in `Runner` the last attempt is not, since no error could report it.
+    /// If a retry would start at the deadline or later, the request ends at once, without the wait
+    /// ([`DeadlineExceeded`](crate::StopReason::DeadlineExceeded)). An attempt is cut at the deadline; on the tower
+    /// layer with `unchanged_errors()` and in `Runner` the last attempt is not, since no error could report it.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -87,13 +89,13 @@ impl RetryPolicyBuilder {
         self.with(|settings| settings.deadline = deadline.into())
     }
 
-    /// The longest time for one attempt up to its response head, up to the first output of a stream that is held back, or
-    /// up to the end of a body that [`whole_answers`](Self::whole_answers) reads; above 0, at most the deadline. Default
-    /// none: the client's own timeouts hold.
+    /// Sets the longest time for one attempt up to its response head, up to the first output of a stream that is held
+    /// back, or up to the end of a body that [`whole_answers`](Self::whole_answers) reads; above 0, at most the
+    /// deadline. Default none: the client's own timeouts apply.
     ///
-    /// The server may have processed a cut attempt, so a request that is not idempotent is not repeated after it. Its
-    /// retry costs the budget's `timeout_cost`. On the tower layer with `unchanged_errors()` and in `Runner`,
-    /// an attempt without a retry after it is not cut, since no error could report it.
+    /// The server may have processed an attempt that was cut, so a request that is not idempotent is not repeated after
+    /// it. A retry after it costs the budget's `timeout_cost`. On the tower layer with `unchanged_errors()` and in
+    /// `Runner`, an attempt that no retry can follow is not cut, since no error could report it.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -109,13 +111,13 @@ impl RetryPolicyBuilder {
         self.with(|settings| settings.attempt_timeout = timeout.into())
     }
 
-    /// The longest wait that a server may ask for; if it asks for more, the request stops with that answer
-    /// ([`ServerDelayTooLong`](crate::StopReason::ServerDelayTooLong)). `None` for any wait. Default 15 min, which covers a
-    /// short announced maintenance; 2 s in [`RetryPolicy::user_facing`](crate::RetryPolicy::user_facing), 2 min in
-    /// `llm`.
+    /// Sets the longest wait that a server may ask for; if it asks for more, the request stops with that response
+    /// ([`ServerDelayTooLong`](crate::StopReason::ServerDelayTooLong)). `None` allows any wait. Default 15 min, which
+    /// covers a short announced maintenance; 2 s in [`RetryPolicy::user_facing`](crate::RetryPolicy::user_facing), 2
+    /// min in `llm`.
     ///
-    /// An earlier retry would ignore the server, a longer wait the caller. The wait itself adds a random part upwards, so
-    /// that callers with the same wait do not come back at once: up to a fifth of what the server asks for, at most 10 s.
+    /// An earlier retry would ignore the server, a longer wait the caller. A random extra is added to the wait, so that
+    /// callers with the same wait do not come back at once: up to a fifth of what the server asks for, at most 10 s.
     /// [`server_delays`](Self::server_delays) cuts longer waits instead, or ignores them all.
     ///
     /// ```
@@ -129,14 +131,14 @@ impl RetryPolicyBuilder {
         self.with(|settings| settings.max_server_delay = most.into())
     }
 
-    /// The longest total wait of a call at the gate, above 0; `None` for no gate. Default 5 min; 15 min in
+    /// Sets the longest total wait of a call at the gate, above 0; `None` for no gate. Default 5 min; 15 min in
     /// [`RetryPolicy::rate_limited`](crate::RetryPolicy::rate_limited), none in
     /// [`user_facing`](crate::RetryPolicy::user_facing) and [`never`](crate::RetryPolicy::never).
     ///
-    /// The gate is one pause for all callers of a service: after a 429 no call is sent for as long as it says (100 ms
-    /// if it says nothing), and then the calls go on in order. While time is left, the retry after a 429 costs no token; it
-    /// uses as much of the time as it asks for, and at least a second. A call that has used up its time is sent even so.
-    /// Each attempt counts, but those of [`max_refused`](Self::max_refused).
+    /// The gate is one pause for all callers of a service: after a 429 no call is sent for as long as the server asks
+    /// (100 ms if it names no time), and then the calls continue in order. While time is left, the retry after a 429
+    /// costs no token; it uses as much of the time as the server asks for, and at least a second. A call that has used
+    /// up its time is sent anyway. Each attempt counts, except those of [`max_refused`](Self::max_refused).
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -151,9 +153,9 @@ impl RetryPolicyBuilder {
         self.with(|settings| settings.max_gate_wait = most.into())
     }
 
-    /// Whether a quota that a server tells counts at the gate from the first response on; else only after a refusal. Default
-    /// no; yes in `RetryPolicy::llm` and
-    /// [`rate_limited`](crate::RetryPolicy::rate_limited). Without a gate it has no effect.
+    /// Enables quotas at the gate from the first response that reports one, not only after a refusal. Default `false`;
+    /// `true` in `RetryPolicy::llm` and [`rate_limited`](crate::RetryPolicy::rate_limited). Without a gate it has no
+    /// effect.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -166,18 +168,18 @@ impl RetryPolicyBuilder {
         self.with(|settings| settings.quotas_at_once = at_once)
     }
 
-    /// Reads an answer that is a success by its head to its end before the caller gets it, as long as it has at most so
-    /// many bytes: a body that is cut, reset or stalled is then a failed attempt. Default 0, off; at most 64 MiB.
+    /// Reads a response that is a success by its head to its end before the caller gets it, if its body has at most
+    /// this many bytes: a body that is cut, reset or stalled is then a failed attempt. Default 0, off; at most 64 MiB.
     ///
     /// The whole body is held in memory, and [`attempt_timeout`](Self::attempt_timeout) and the deadline cover the
-    /// reading. A body that is longer, or that goes on (an event stream, lines of JSON, gRPC), is handed over as it comes.
-    /// A server that has answered has processed the request, so a request that is not idempotent is not repeated after a
-    /// broken body; the caller then gets the head, the bytes that came, and the error.
+    /// reading. A body that is longer, or that need not end (an event stream, lines of JSON, gRPC), is handed over as
+    /// it comes. A server that has responded has processed the request, so a request that is not idempotent is not
+    /// repeated after a broken body; the caller then gets the head, the bytes that came, and the error.
     ///
-    /// A body that ends before the length that it tells is broken too, also where the client ends it without an error, as
-    /// hyper may on HTTP/2. The error that the caller then gets is an `IncompleteBody`, if the body's
-    /// type of error can hold it; hyper's own cannot. If a body tells no length, an early end without an error cannot be
-    /// told from a real one. The guide has the rules.
+    /// A body that ends before its declared length is broken too, even if the client ends it without an error, as hyper
+    /// may on HTTP/2. The caller then gets an `IncompleteBody` error, if the body's error type can hold it; hyper's own
+    /// cannot. Without a declared length, an early end without an error cannot be told from a real one. The guide has
+    /// the rules.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -213,7 +215,7 @@ impl Settings {
 }
 
 impl Settings {
-    /// Refuses a limit that a caller has set and that nothing heeds.
+    /// Refuses a limit that the caller has set and that has no effect.
     pub(super) fn check_refused(&self, given: Option<u32>) -> Result<(), ConfigError> {
         let Some(most) = given.filter(|most| *most > 0) else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What a builder takes of rules, and what it refuses.
+//! The rules of a builder, and the checks on them.
 
 use super::RetryPolicyBuilder;
 use crate::error::ConfigError;
@@ -9,18 +9,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl RetryPolicyBuilder {
-    /// Adds a rule after those that the policy has already ([`rules`](crate::rules) shows some). The first rule that holds
-    /// decides. Default no rule.
+    /// Adds a rule after those that the policy already has ([`rules`](crate::rules) has examples). The first rule that
+    /// holds decides. Default no rule.
     ///
-    /// `build` refuses a rule that is never reached, a name that is none, headers that no attempt would have, a policy to
-    /// retry by with rules of its own, and a wait without an end, with a delay or a count of 0, or without a delay where the
-    /// backoff is none.
+    /// `build` refuses a rule that is never reached, an invalid name, headers that no attempt would have, and a policy
+    /// to retry by that has rules of its own. It also refuses a wait without a limit, with a delay or a count of 0, or
+    /// without a delay if the backoff is none.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
     /// use http_retry::rules::{Condition, Rule};
     ///
-    /// // This service answers 404 where it cannot reach its store, and 500 for a bad query.
+    /// // This service responds with 404 if it cannot reach its store, and with 500 to a bad query.
     /// let away = Condition::status([404])?.and(Condition::message("store is away")?);
     /// let wrong = Condition::status([500])?.and(Condition::message("syntax error")?);
     /// let policy = RetryPolicy::builder()
@@ -39,10 +39,11 @@ impl RetryPolicyBuilder {
         }
     }
 
-    /// What decides where no rule holds. Default [`Action::Classify`]: the class of the outcome.
+    /// Sets the action if no rule holds. Default [`Action::Classify`]: the class of the outcome decides.
     ///
-    /// [`Action::Retry`] accepts a success. [`Action::Stop`] reports a success as stopped too, [`Action::Accept`] does not. `build` refuses [`Action::Wait`] and [`Action::Failover`], which need a
-    /// condition, and a policy to retry by that has rules of its own.
+    /// [`Action::Retry`] accepts a success. [`Action::Stop`] reports a success as stopped too, [`Action::Accept`] does
+    /// not. `build` refuses [`Action::Wait`] and [`Action::Failover`], which need a condition, and a policy to retry by
+    /// that has rules of its own.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -68,10 +69,11 @@ impl RetryPolicyBuilder {
         }
     }
 
-    /// Retries only these outcomes where no rule holds, whatever their class; at least one condition. It replaces an earlier
-    /// list. Default those whose class is transient or throttled.
+    /// Retries only these outcomes when no rule holds, whatever their class; at least one condition. It replaces an
+    /// earlier list. Default those whose class is transient or throttled.
     ///
-    /// The other limits stay: a request that may have been processed is repeated only where twice does no harm.
+    /// The other limits stay: a request that may have been processed is repeated only if processing it twice does no
+    /// harm.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -90,14 +92,14 @@ impl RetryPolicyBuilder {
         }
     }
 
-    /// Never retries these outcomes where no rule holds, even if [`retry_on`](Self::retry_on) lists them; at least one
+    /// Never retries these outcomes when no rule holds, even if [`retry_on`](Self::retry_on) lists them; at least one
     /// condition. It replaces an earlier list. Default none.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
     /// use http_retry::rules::Condition;
     ///
-    /// // This service answers 500 for a bad query.
+    /// // This service responds with 500 to a bad query.
     /// let policy = RetryPolicy::builder().stop_on([Condition::message("syntax error")?]).build()?;
     /// # Ok::<(), http_retry::ConfigError>(())
     /// ```
@@ -110,15 +112,15 @@ impl RetryPolicyBuilder {
         }
     }
 
-    /// What becomes of a request that was worth another attempt, and has none left. Default [`OnExhausted::Last`]: the
+    /// Sets the end of a request that was worth another attempt but has none left. Default [`OnExhausted::Last`]: the
     /// caller gets the last outcome. [`OnExhausted`] has an example of each.
     pub fn on_exhausted(self, then: OnExhausted) -> Self {
         self.with(|settings| settings.rules.on_exhausted = then)
     }
 
-    /// The name of the budget that pays for the retries by this policy: one of
+    /// Sets the budget that pays for the retries by this policy, by name: one of
     /// [`ServicesBuilder::budget`](crate::services::ServicesBuilder::budget). Default the budget of the request's
-    /// service, which also pays where there is none of this name.
+    /// service, which also pays if there is none of this name.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -135,8 +137,9 @@ impl RetryPolicyBuilder {
         self.with(|settings| settings.rules.budget = Some(name.into()))
     }
 
-    /// Request headers that a failover to another server leaves out, besides those that it always does (`authorization`,
-    /// `cookie`, `x-api-key` and the like, and those marked sensitive). It replaces an earlier list. Default none.
+    /// Sets the request headers that a failover to another server leaves out, besides those that it always does
+    /// (`authorization`, `cookie`, `x-api-key` and the like, and those marked sensitive). It replaces an earlier list.
+    /// Default none.
     ///
     /// ```
     /// use http::HeaderName;
@@ -151,8 +154,8 @@ impl RetryPolicyBuilder {
         self.with(|settings| settings.rules.credentials = names)
     }
 
-    /// What the limit of retries counts, where a rule retries by this policy. Default [`Counter::Request`]: all retries of
-    /// the request.
+    /// Sets the retries that the limit counts if a rule retries by this policy. Default [`Counter::Request`]: all
+    /// retries of the request.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -170,8 +173,8 @@ impl RetryPolicyBuilder {
         self.with(|settings| settings.rules.counter = counter)
     }
 
-    /// What is made of a wait that a server asks for. Default [`ServerDelays::Respect`]: no retry is sent earlier, and a
-    /// longer wait than [`max_server_delay`](Self::max_server_delay) stops the request.
+    /// Sets the treatment of a wait that a server asks for. Default [`ServerDelays::Respect`]: no retry is sent
+    /// earlier, and a wait longer than [`max_server_delay`](Self::max_server_delay) stops the request.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -189,7 +192,7 @@ impl RetryPolicyBuilder {
         self.with(|settings| settings.rules.server_delays = server_delays)
     }
 
-    /// The first thing that a setter could not take is what `build` tells.
+    /// Keeps the first error of a setter, which `build` returns.
     pub(crate) fn refuse(self, error: ConfigError) -> Self {
         Self {
             refused: self.refused.or(Some(error)),

@@ -1,4 +1,4 @@
-//! What code says of outcomes beyond rules; where a document says it, its origins show it.
+//! The outcome lists of a policy that are set in code. Those of a document are shown by its origins.
 
 use crate::policy::Settings;
 use crate::policy::rules::OnExhausted;
@@ -6,6 +6,7 @@ use std::fmt::{self, Write};
 
 impl Settings {
     pub(super) fn explain_lists(&self, text: &mut String) -> fmt::Result {
+        // The origins of a document name these settings already.
         if !self.rules.origins.is_empty() {
             return Ok(());
         }

@@ -1,11 +1,11 @@
-//! What a rule does about an outcome.
+//! The action of a rule on an outcome.
 
 use crate::policy::RetryPolicy;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What is done about an outcome. A rule's builder has a method for each ([`RuleBuilder`](super::RuleBuilder)); as a value it
-/// is what [`RetryPolicyBuilder::otherwise`](crate::RetryPolicyBuilder::otherwise) takes.
+/// The action taken on an outcome. A rule's builder has a method for each ([`RuleBuilder`](super::RuleBuilder)); as a
+/// value, [`RetryPolicyBuilder::otherwise`](crate::RetryPolicyBuilder::otherwise) takes it.
 ///
 /// ```
 /// use http_retry::RetryPolicy;
@@ -18,38 +18,39 @@ use std::time::Duration;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub enum Action {
-    /// The class of the outcome decides, as where there are no rules. The default.
+    /// The class of the outcome decides, as without rules. The default.
     #[default]
     Classify,
     /// The caller gets the outcome as it is; unless it is a success, the report says
     /// [`Accepted`](crate::StopReason::Accepted).
     Accept,
-    /// The caller gets an error that `RequestFailed` finds; on the tower layer with
-    /// `unchanged_errors()` the outcome, since that error type cannot hold it.
+    /// The caller gets an error that `RequestFailed` finds; on the tower layer with `unchanged_errors()` it gets the
+    /// outcome, since that error type cannot hold it.
     Fail,
     /// Accepts a success, fails anything else.
     ByOutcome,
     /// No more attempts; the caller gets the outcome.
     Stop,
     /// Another attempt, by this policy: its limits, backoff, methods, `retry_on`, `stop_on`, `counter` and
-    /// `on_exhausted` hold, and it has no rules of its own. Outcomes are classified by the request's policy, and the gate
-    /// is that of the request's policy.
+    /// `on_exhausted` apply, and it has no rules of its own. Outcomes are classified by the request's policy, and the
+    /// gate is that of the request's policy.
     Retry(RetryPolicy),
-    /// Another attempt that counts as no retry and costs no token: polling. It holds for successes too.
+    /// Another attempt that does not count as a retry and costs no token: polling. It applies to successes too.
     Wait(Wait),
-    /// The next attempt goes to another service. Where requests have no services, or not this one, the caller gets the
+    /// The next attempt goes to another service. If requests have no services, or not this one, the caller gets the
     /// outcome.
     Failover(Failover),
 }
 
 impl Action {
-    /// Whether it may lead to another attempt by its own word.
+    /// Returns `true` if the action itself may lead to another attempt.
     pub(crate) fn sends_again(&self) -> bool {
         matches!(self, Self::Retry(_) | Self::Wait(_) | Self::Failover(_))
     }
 }
 
-/// How a rule waits for an answer that is not ready yet: how long before each attempt, how often, and how long in all.
+/// The waits of a rule for a response that is not ready yet: the delay before each attempt, their number, and their
+/// total time.
 ///
 /// ```
 /// use http_retry::rules::Wait;
@@ -58,7 +59,7 @@ impl Action {
 /// let poll = Wait::new().delay(Duration::from_secs(5)).at_most(60);
 /// ```
 ///
-/// Where its end is reached, the request stops with [`WaitsExhausted`](crate::StopReason::WaitsExhausted).
+/// The request stops with [`WaitsExhausted`](crate::StopReason::WaitsExhausted) when the limit is reached.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Wait {
@@ -68,14 +69,14 @@ pub struct Wait {
 }
 
 impl Wait {
-    /// Waits as long as the server asks, else as long as the policy's backoff says. It needs an end:
+    /// Creates a wait for as long as the server asks, else as long as the policy's backoff says. It needs a limit:
     /// [`at_most`](Self::at_most), [`max`](Self::max) or a deadline of the policy.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How long to wait before each attempt, above 0; longer where the server asks for more. Default as long as the server
-    /// asks, else as long as the backoff says.
+    /// Sets the delay before each attempt, above 0; it is longer if the server asks for more. Default as long as the
+    /// server asks, else as long as the backoff says.
     pub fn delay(self, delay: Duration) -> Self {
         Self {
             delay: Some(delay),
@@ -83,7 +84,7 @@ impl Wait {
         }
     }
 
-    /// How often to wait, at least once; each wait is followed by an attempt. Default any number of times.
+    /// Sets the maximum number of waits, at least 1; an attempt follows each. Default no limit.
     pub fn at_most(self, times: u32) -> Self {
         Self {
             at_most: Some(times),
@@ -91,8 +92,8 @@ impl Wait {
         }
     }
 
-    /// How long to wait in all, from the first such outcome to the start of the last attempt. A wait that would go past it is
-    /// not begun. Default any time.
+    /// Sets the maximum total time, from the first such outcome to the start of the last attempt. A wait that would
+    /// exceed it is not begun. Default no limit.
     pub fn max(self, max: Duration) -> Self {
         Self {
             max: Some(max),
@@ -100,14 +101,14 @@ impl Wait {
         }
     }
 
-    /// Whether it has an end of its own; else a deadline must be its end.
+    /// Returns `true` if it has a limit of its own; without one, a deadline must end it.
     pub(crate) fn ends(&self) -> bool {
         self.at_most.is_some() || self.max.is_some()
     }
 }
 
-/// Another service that a request goes on at: to the same path below its base URL, by its policy, rules and budget, with
-/// retries counted from 0. The deadline stays.
+/// Another service that takes over a request: at the same path below its base URL, by its policy, rules and budget,
+/// with retries counted from 0. The deadline stays.
 ///
 /// ```
 /// use http_retry::rules::{Failover, OnExhausted};
@@ -121,18 +122,18 @@ impl Wait {
 /// ```
 ///
 /// Another server gets no credentials of the first and does not know its idempotency keys: a request that may have been
-/// processed fails over only by its method or [`Methods::All`](crate::Methods), unless
+/// processed fails over only if its method or [`Methods::All`](crate::Methods) allows it, unless
 /// [`same_keys`](Self::same_keys) is set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failover {
     pub(crate) service: Arc<str>,
-    /// What makes a request the same to one of the two servers makes it the same to the other.
+    /// Set if a repeated request that one of the two servers recognizes is recognized by the other too.
     pub(crate) same_keys: bool,
 }
 
 impl Failover {
-    /// To the service of this name, of the same [`Services`](crate::services::Services) or of the same document. It goes there
-    /// at once, without a wait, and costs no token.
+    /// Creates a failover to the service of this name, in the same [`Services`](crate::services::Services) or the same
+    /// document. The request goes there at once, without a wait, and costs no token.
     #[must_use]
     pub fn to(service: impl Into<Arc<str>>) -> Self {
         Self {
@@ -141,7 +142,7 @@ impl Failover {
         }
     }
 
-    /// Both services tell a repeated request from a new one together, so that an idempotency key (or
+    /// Declares that both services recognize repeated requests together, so that an idempotency key (or
     /// [`RetryOverride::idempotent`](crate::RetryOverride::idempotent)) that the first knows holds at the second.
     #[must_use]
     pub fn same_keys(self) -> Self {
@@ -151,7 +152,7 @@ impl Failover {
         }
     }
 
-    /// The service's name.
+    /// Returns the service's name.
     #[must_use]
     pub fn service(&self) -> &str {
         &self.service

@@ -1,4 +1,4 @@
-//! Conditions on an outcome: what rules are made of.
+//! Conditions on an outcome, as used in rules and lists.
 
 mod answer;
 mod request;
@@ -20,11 +20,11 @@ pub use table::Evidence;
 pub use value::Value;
 use value::ValueTest;
 
-/// A condition on how an attempt ended: what a [`Rule`](super::Rule) looks at, and `retry_on` and `stop_on`.
+/// A condition on the outcome of an attempt, for a [`Rule`](super::Rule), for `retry_on` and for `stop_on`.
 ///
-/// Conditions are joined by [`and`](Self::and), [`or`](Self::or) and `!`. One on what a body says makes the layer read
-/// the first 64 KiB of the response where it failed and the rest of the condition holds; the body of a success is never
-/// read, and says nothing.
+/// Conditions are joined by [`and`](Self::and), [`or`](Self::or) and `!`. A condition on the content of a body makes
+/// the layer read the first 64 KiB of the response if it failed and the rest of the condition holds. The body of a
+/// success is never read, and such a condition does not hold for it.
 ///
 /// ```
 /// use http_retry::rules::{Condition, ErrorGroup};
@@ -47,14 +47,14 @@ pub(crate) enum Test {
     Error(Vec<ErrorGroup>),
     /// A token in a JSON error body.
     Code(Vec<String>),
-    /// A part of an error body or of an error's words, in lower case.
+    /// A part of an error body or of an error's text, in lower case.
     Message(Vec<String>),
     Header(Vec<HeadTest>),
     Json(JsonTest),
     Xml(XmlTest),
     /// Patterns of paths.
     Path(Vec<String>),
-    /// The request carries a key of idempotency.
+    /// An idempotency key on the request.
     Keyed,
     Method(Vec<Method>),
     Attempt(Vec<RangeInclusive<u32>>),
@@ -66,30 +66,30 @@ pub(crate) enum Test {
     Function(table::Function),
 }
 
-/// How an attempt ended, as far as its class goes.
+/// The result of an attempt by its class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResultKind {
     Ok,
     Error,
 }
 
-/// Kinds of errors, under the words that an operator uses; a document has the same words.
+/// A group of error kinds, under the name that an operator uses; documents use the same names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorGroup {
     /// Any error in place of a response.
     Any,
-    /// No connection came about, by refusal or in time. Nothing was sent.
+    /// No connection was established: it was refused, or it took too long. Nothing was sent.
     Connect,
-    /// A time limit, of connecting too: [`ErrorKind::is_timeout`](crate::ErrorKind::is_timeout).
+    /// A time limit, including one on connecting: [`ErrorKind::is_timeout`](crate::ErrorKind::is_timeout).
     Timeout,
-    /// The connection broke before the whole answer was there, or the server closed it without processing the request.
+    /// The connection broke before the response was complete, or the server closed it without processing the request.
     Reset,
-    /// The host's name leads nowhere.
+    /// The host name could not be resolved.
     Dns,
     /// The TLS handshake or a certificate failed.
     Tls,
-    /// The caller's own request body failed, or the answer could not be decoded.
+    /// The caller's own request body failed, or the response could not be decoded.
     Body,
 }
 
@@ -109,7 +109,7 @@ impl Condition {
         Self::of(Test::Outcome(ResultKind::Error))
     }
 
-    /// Holds for responses of these statuses, each 100 to 999: a list such as `[409, 423]`, or a range such as
+    /// Holds for responses with one of these statuses, each 100 to 999: a list such as `[409, 423]`, or a range such as
     /// `500..=599`. An error that was made from a response counts by its status.
     ///
     /// ```
@@ -158,8 +158,8 @@ impl Condition {
         Self::of(Test::Error(vec![group]))
     }
 
-    /// Holds where a JSON error body has this token under one of the keys that APIs use for it (`code`, `type`, `status`,
-    /// `reason` and the like), written just so, at any depth. [`json`](Self::json) looks at one place only.
+    /// Holds if a JSON error body has exactly this token, at any depth, under one of the keys that APIs use for it
+    /// (`code`, `type`, `status`, `reason` and the like). [`json`](Self::json) looks at one location only.
     ///
     /// # Errors
     ///
@@ -170,8 +170,8 @@ impl Condition {
         Ok(Self::of(Test::Code(vec![code])))
     }
 
-    /// Holds where the start of an error body, or an error's words, contain this text; case does not matter. It makes the
-    /// layer read up to 64 KiB of the body, for at most 2 s.
+    /// Holds if the start of an error body, or an error's text, contains this text; case is ignored. It makes the layer
+    /// read up to 64 KiB of the body, for at most 2 s.
     ///
     /// ```
     /// use http_retry::rules::Condition;
@@ -188,23 +188,23 @@ impl Condition {
         Ok(Self::of(Test::Message(vec![part])))
     }
 
-    /// Holds for outcomes that repeating may help, as the policy classifies them: transient or throttled.
+    /// Holds for outcomes that the policy classifies as transient or throttled, so that repeating may help.
     pub fn retryable() -> Self {
         Self::of(Test::Retryable(true))
     }
 
-    /// Holds where both do. The body is read only if everything holds that the head tells.
+    /// Holds if both do. The body is read only if all tests of the head hold.
     pub fn and(self, other: Self) -> Self {
         let both = [self, other];
         Self(both.iter().flat_map(|one| one.0.iter().cloned()).collect())
     }
 
-    /// Holds where one of the two does.
+    /// Holds if one of the two does.
     pub fn or(self, other: Self) -> Self {
         Self::of(Test::Any(vec![self, other]))
     }
 
-    /// Holds where at least one of these does; never where there are none.
+    /// Holds if at least one of these does; never if there are none.
     ///
     /// ```
     /// use http_retry::rules::Condition;
@@ -216,7 +216,7 @@ impl Condition {
     pub fn any(conditions: impl IntoIterator<Item = Self>) -> Self {
         let mut all: Vec<Self> = Vec::new();
         for condition in conditions {
-            // Tests of one kind become one, which looks once at what it tests.
+            // Tests of one kind are merged, so that one look at a header or a path serves them all.
             let joined = match (all.last().map(|last| &*last.0), &*condition.0) {
                 (Some([one]), [other]) => one.joined(other),
                 _ => None,
@@ -232,7 +232,7 @@ impl Condition {
         }
     }
 
-    /// Holds where all of these do.
+    /// Holds if all of these do.
     pub fn all(conditions: impl IntoIterator<Item = Self>) -> Self {
         Self::of(Test::All(conditions.into_iter().collect()))
     }
@@ -243,7 +243,7 @@ impl Condition {
 }
 
 impl Test {
-    /// Returns one test that holds where one of the two does, if they are of one kind.
+    /// Returns one test that holds if one of the two does, or `None` if they are of different kinds.
     fn joined(&self, other: &Self) -> Option<Self> {
         fn both<T: Clone>(one: &[T], other: &[T]) -> Vec<T> {
             [one, other].concat()
@@ -264,7 +264,8 @@ impl Test {
 impl Not for Condition {
     type Output = Self;
 
-    /// Holds where the condition does not. A condition on what a body says does not hold for a success, so its `!` does.
+    /// Holds if the condition does not. A condition on the content of a body does not hold for a success, so its `!`
+    /// does.
     fn not(self) -> Self {
         Self::of(Test::Not(self))
     }
@@ -282,7 +283,7 @@ fn not_empty(field: &'static str, text: String) -> Result<String, ConfigError> {
     }
 }
 
-/// All that a condition may look at.
+/// The input of a condition.
 pub(crate) struct ConditionInput<'a> {
     pub(crate) outcome: &'a Outcome<'a>,
     /// The attempt that ended: 1, 2, and so on.
@@ -290,25 +291,25 @@ pub(crate) struct ConditionInput<'a> {
     pub(crate) method: Option<&'a Method>,
     pub(crate) idempotent: bool,
     pub(crate) of_success: SuccessBodyTest,
-    /// Nothing more will be read: what is not known does not hold.
+    /// Set if nothing more will be read: an unknown result then counts as one that does not hold.
     pub(crate) final_word: bool,
-    /// A body that is not read, not whole or ambiguous says nothing, not even behind a `not`.
+    /// Set if a body that is unread, incomplete or ambiguous decides nothing, not even behind a `not`.
     pub(crate) certain: bool,
 }
 
-/// What tests of a body say of a success.
+/// The result of body tests on a success.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SuccessBodyTest {
-    /// That they do not hold: its body is never read.
+    /// They do not hold: the body is never read.
     Nothing,
-    /// Neither this nor that, not even behind a `not`: its body is not read, cut off or not understood.
+    /// They are undecided, even behind a `not`: the body is unread, cut off or not understood.
     Unknown,
-    /// The same as of a failure.
+    /// They are run as on a failure.
     All,
 }
 
 impl Condition {
-    /// Whether all tests hold; nothing where that depends on what has not been read yet.
+    /// Returns `Some(true)` if all tests hold, and `None` if that depends on parts that have not been read yet.
     pub(crate) fn holds(&self, seen: &ConditionInput<'_>) -> Option<bool> {
         all(self.0.iter().map(|test| test.holds(seen)))
     }
@@ -331,6 +332,7 @@ impl Test {
             Self::Error(troubles) => outcome
                 .error_kind()
                 .is_some_and(|kind| troubles.iter().any(|trouble| trouble.covers(kind))),
+            // Tests of a body return early: unlike those of the head, they may be undecided.
             Self::Code(codes) => {
                 let has = |read: &ErrorBody| read.codes.iter().any(|code| codes.contains(code));
                 return seen.read(ErrorBody::is_unambiguous, has);
@@ -370,7 +372,7 @@ impl Test {
 }
 
 impl ConditionInput<'_> {
-    /// Only what failed is read, and a success where a table asks for it.
+    /// Runs a test of the body. Only failures are read, and successes if a table asks for it.
     fn read(
         &self,
         is_certain: impl Fn(&ErrorBody) -> bool,
@@ -411,7 +413,7 @@ impl ErrorGroup {
     }
 }
 
-/// Whether one of these texts stands in a body or in an error's words.
+/// Returns `true` if a body or an error's text contains one of these texts.
 fn contains_text(read: &ErrorBody, parts: &[String]) -> bool {
     work::add(read.lower.len().saturating_mul(parts.len()));
     parts.iter().any(|part| read.lower.contains(part))
@@ -421,7 +423,7 @@ fn is_retryable(outcome: &Outcome<'_>) -> bool {
     matches!(outcome.class(), Class::Transient | Class::Throttled)
 }
 
-/// False beats unknown, and unknown beats true.
+/// Joins tests if all must hold: `false` beats unknown, and unknown beats `true`.
 pub(in crate::policy::rules) fn all(tests: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     let mut known = true;
     for test in tests {
@@ -434,7 +436,7 @@ pub(in crate::policy::rules) fn all(tests: impl Iterator<Item = Option<bool>>) -
     known.then_some(true)
 }
 
-/// True beats unknown, and unknown beats false.
+/// Joins tests if one is enough: `true` beats unknown, and unknown beats `false`.
 pub(in crate::policy::rules) fn any(tests: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     all(tests.map(|test| test.map(|holds| !holds))).map(|none| !none)
 }

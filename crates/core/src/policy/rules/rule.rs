@@ -7,7 +7,7 @@ use crate::policy::RetryPolicy;
 use http::HeaderMap;
 use std::sync::Arc;
 
-/// What a name must be like that code gives.
+/// The requirement on a name that is given in code.
 pub(crate) const NAME: &str = "must have 1 to 128 bytes and no control character";
 
 pub(crate) fn is_name(text: &str) -> bool {
@@ -35,15 +35,15 @@ pub(crate) fn is_name(text: &str) -> bool {
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Rule {
-    /// In a policy it has one: its own, or its place.
+    /// The rule's own name, or its index once the rule is in a policy.
     pub(crate) name: Option<Arc<str>>,
     pub(crate) when: Condition,
     pub(crate) action: Action,
-    /// Headers of the next attempt and of those after it.
+    /// Headers for the next attempt and those after it.
     pub(crate) set: Option<Arc<HeaderMap>>,
 }
 
-/// A rule whose action is still to be said, by one of these methods:
+/// A rule without its action, which one of these methods sets:
 ///
 /// | method | what follows |
 /// |---|---|
@@ -57,7 +57,7 @@ pub struct Rule {
 pub struct RuleBuilder(Rule);
 
 impl Rule {
-    /// A rule for the outcomes that this condition holds for. What follows is said next:
+    /// Starts a rule for the outcomes that this condition holds for. The action comes next:
     ///
     /// ```
     /// use http_retry::rules::{Condition, Rule};
@@ -75,24 +75,24 @@ impl Rule {
         })
     }
 
-    /// The name that reports call it by; without one it is its place in the policy, such as `rules[0]`.
+    /// Returns the name that reports use; a rule in a policy without one of its own has its index, such as `rules[0]`.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// When it holds.
+    /// Returns the condition.
     pub fn condition(&self) -> &Condition {
         &self.when
     }
 
-    /// What follows then.
+    /// Returns the action.
     #[must_use]
     pub fn action(&self) -> &Action {
         &self.action
     }
 
-    /// The rule after these others; refused where it cannot do what it says.
+    /// Returns this rule with its name, as the next one after `others`, or an error if it has no effect.
     pub(crate) fn after(self, others: &[Self]) -> Result<Self, ConfigError> {
         let place = format!("rules[{}]", others.len());
         let name = self.name.clone().unwrap_or_else(|| place.as_str().into());
@@ -102,7 +102,7 @@ impl Rule {
         if !is_name(&name) {
             return wrong(".name", "this name", NAME);
         }
-        // None was added after a rule that takes every outcome.
+        // Looking at the last rule is enough: none was added after a rule that takes every outcome.
         if others.last().is_some_and(|other| other.when.is_always()) {
             let allowed = "is never reached: a rule before it takes every outcome";
             return wrong("", &name, allowed);
@@ -127,7 +127,7 @@ impl Rule {
 }
 
 impl RuleBuilder {
-    /// The name that reports call the rule by, 1 to 128 bytes and no control character. Default its place, such as
+    /// Sets the name that reports use, of 1 to 128 bytes and without control characters. Default its index, such as
     /// `rules[0]`.
     pub fn named(self, name: impl Into<Arc<str>>) -> Self {
         Self(Rule {
@@ -136,8 +136,8 @@ impl RuleBuilder {
         })
     }
 
-    /// Headers that the next attempt and those after it have, in the place of the request's own of the same names. At least
-    /// one, and only for a rule that retries, waits or fails over. Default none.
+    /// Sets headers for the next attempt and those after it, which replace the request's own of the same names. At
+    /// least one, and only for a rule that retries, waits or fails over. Default none.
     ///
     /// ```
     /// use http::{HeaderMap, HeaderValue};
@@ -158,38 +158,40 @@ impl RuleBuilder {
         })
     }
 
-    /// The caller gets the outcome as it is, without another attempt.
+    /// Hands the caller the outcome as it is, without another attempt.
     pub fn accept(self) -> Rule {
         self.then(Action::Accept)
     }
 
-    /// The caller gets an error ([`Action::Fail`] says where).
+    /// Hands the caller an error, or the outcome if the error type cannot hold one (see [`Action::Fail`]).
     pub fn fail(self) -> Rule {
         self.then(Action::Fail)
     }
 
-    /// No more attempts; the caller gets the outcome. A report says [`Stopped`](crate::StopReason::Stopped), also of a success.
+    /// Allows no more attempts; the caller gets the outcome. A report says [`Stopped`](crate::StopReason::Stopped), for
+    /// a success too.
     pub fn stop(self) -> Rule {
         self.then(Action::Stop)
     }
 
-    /// Another attempt, by this policy ([`Action::Retry`] says what of it holds), whatever the outcome's class. A request
-    /// that may have been processed is still sent again only where twice does no harm.
+    /// Makes another attempt by this policy, whatever the outcome's class ([`Action::Retry`] says which of its settings
+    /// apply). A request that may have been processed is still sent again only if processing it twice does no harm.
     pub fn retry(self, policy: RetryPolicy) -> Rule {
         self.then(Action::Retry(policy))
     }
 
-    /// Another attempt that counts as no retry and costs no token, after the delay that `wait` says.
+    /// Makes another attempt after the delay of `wait`, which does not count as a retry and costs no token.
     pub fn wait(self, wait: Wait) -> Rule {
         self.then(Action::Wait(wait))
     }
 
-    /// The next attempt goes to another service, at once and without a token.
+    /// Sends the next attempt to another service, at once and without a token.
     pub fn failover(self, to: Failover) -> Rule {
         self.then(Action::Failover(to))
     }
 
-    /// The action as a value: [`Action::Classify`] leaves the outcome to its class and takes it from the rules below.
+    /// Sets the action as a value: [`Action::Classify`] leaves the outcome to its class and exempts it from later
+    /// rules.
     pub fn then(self, action: Action) -> Rule {
         Rule { action, ..self.0 }
     }

@@ -1,4 +1,4 @@
-//! The plans of a session: each of its checks in its order, the rules in charge, and failovers.
+//! The plans of a session: its checks in order, the rules in charge, and failovers.
 
 use super::RetrySession;
 use super::{Delay, Evaluation};
@@ -15,29 +15,30 @@ use http::{HeaderMap, HeaderName};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Where a service is, seen from where the request is now.
+/// The location of a service relative to the server that the request goes to now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "an adapter must know each")]
 pub enum Server {
     /// Behind the same scheme, host and port.
     Same,
-    /// Elsewhere.
+    /// Behind another scheme, host or port.
     Other,
 }
 
 impl Evaluation<'_> {
-    /// Whether a rule wants the retry, whatever the outcome's class.
+    /// Returns `true` if a rule wants the retry, whatever the outcome's class.
     pub(super) fn is_forced(&self) -> bool {
         self.by != DecidedBy::Policy
     }
 }
 
 impl RetrySession {
-    /// What follows from an outcome, and of an end what says so.
+    /// Plans what follows from an outcome, or returns the end of the request with the source of that decision.
     pub(crate) fn judge(&self, outcome: &Outcome<'_>, moment: Moment) -> Result<RetryPlan, Stop> {
         let ChosenAction { action, by } = self.chosen_action(outcome);
         let case = self.case(by, outcome, moment);
         let planned = match action {
+            // First, since a session without retries ends whatever a rule says.
             _ if self.standing_aside.is_some() => Err(self.disabled_reason(outcome)),
             Action::Accept | Action::ByOutcome if outcome.class() == Class::Success => {
                 Err(StopReason::Succeeded)
@@ -65,7 +66,7 @@ impl RetrySession {
         self.failover_instead(stop, outcome, moment)
     }
 
-    /// Another service in the place of what was refused, where the policy names one that the request may go to.
+    /// Plans a failover in place of a stop, if the policy names a service that the request may go to.
     pub(crate) fn failover_instead(
         &self,
         stop: Stop,
@@ -73,7 +74,7 @@ impl RetrySession {
         moment: Moment,
     ) -> Result<RetryPlan, Stop> {
         match self.on_exhausted(stop) {
-            // What a rule sets is for the attempt that it asked for.
+            // Headers that a rule sets are for the attempt that it asked for, not for this one.
             OnExhausted::Failover { to, set } => {
                 let case = self.case(stop.by, outcome, moment);
                 let plan = self.plan_failover(to, set.as_ref(), &case);
@@ -122,7 +123,7 @@ impl RetrySession {
         }
     }
 
-    /// Whether the outcome was worth another attempt, had there been one left.
+    /// Returns `true` if the outcome was worth another attempt, had one been left.
     fn is_retryable(&self, action: &Action, case: &Evaluation<'_>) -> bool {
         match action {
             Action::Classify | Action::Retry(_) => is_wanted(self.listed(case), case),
@@ -130,13 +131,14 @@ impl RetrySession {
         }
     }
 
-    /// A retry by the policy in charge.
+    /// Plans a retry by the policy in charge.
     fn plan_retry(&self, case: &Evaluation<'_>) -> Result<RetryPlan, StopReason> {
         let (outcome, policy) = (case.outcome, case.policy);
         let listed = self.listed(case);
         if outcome.class() == Class::Success && !case.is_forced() && listed != ListMatch::Yes {
             return Err(StopReason::Succeeded);
         }
+        // Refused attempts count separately first; beyond `max_refused`, each counts as a retry.
         if listed != ListMatch::No && self.has_refused_left(policy) {
             let n = self.counts.refusals.saturating_add(1);
             if let Some(delay) = self.gated_delay(n, case) {
@@ -166,7 +168,7 @@ impl RetrySession {
         self.plan_counted(counted, case)
     }
 
-    /// One more retry after so many.
+    /// Plans one more retry after `counted` others.
     fn plan_counted(&self, counted: u32, case: &Evaluation<'_>) -> Result<RetryPlan, StopReason> {
         self.check_resend(case)?;
         let n = counted.saturating_add(1);
@@ -179,6 +181,7 @@ impl RetrySession {
             Cost::Retry
         };
         let mut plan = self.resend(delay, cost, case);
+        // Decorrelated jitter builds on the policy's own delay, not on the server's.
         plan.after.previous = own;
         self.count_retry(&mut plan, case);
         Ok(plan)
@@ -192,7 +195,7 @@ impl RetrySession {
         }
     }
 
-    /// Whether one more retry is allowed after so many.
+    /// Checks that one more retry is allowed after `counted` others.
     fn check_count(&self, counted: u32, policy: &RetryPolicy) -> Result<(), StopReason> {
         if counted < self.max_retries(policy) {
             return Ok(());
@@ -204,7 +207,8 @@ impl RetrySession {
         }
     }
 
-    /// Another attempt with another body: it counts as a retry, and waits for nothing, since the server is not busy.
+    /// Plans an attempt with a rewritten body. It counts as a retry and waits for nothing, since the server is not
+    /// busy.
     fn plan_rewrite(
         &self,
         rewrite: RewriteBody,
@@ -225,7 +229,7 @@ impl RetrySession {
             return Err(StopReason::WaitsExhausted);
         }
         self.check_resend(case)?;
-        // A poll's answer says when to come back, success or not.
+        // The response to a poll says when to come back, success or not.
         let asked = case.outcome.server_hints(case.moment.wall).delay();
         let asked = asked.filter(|_| case.policy.0.rules.server_delays != ServerDelays::Ignore);
         let n = tally.waits.saturating_add(1);
@@ -250,7 +254,7 @@ impl RetrySession {
         Ok(plan)
     }
 
-    /// One more attempt, which so far counts as nothing else.
+    /// Plans one more attempt, which is not counted as anything else yet.
     pub(super) fn resend(&self, delay: Delay, cost: Cost, case: &Evaluation<'_>) -> RetryPlan {
         let after = SessionCounts {
             resends: self.counts.resends.saturating_add(1),
@@ -270,7 +274,7 @@ impl RetrySession {
         plan
     }
 
-    /// Whether the request can be sent again at all, and does no harm by it.
+    /// Checks that the request can be sent again, and that processing it twice does no harm.
     pub(super) fn check_resend(&self, case: &Evaluation<'_>) -> Result<(), StopReason> {
         if !self.facts.is_replayable() {
             return Err(StopReason::BodyNotReplayable);
@@ -281,7 +285,7 @@ impl RetrySession {
         Ok(())
     }
 
-    /// What becomes of the request at its end.
+    /// Returns what the caller gets at the end of the request.
     pub(crate) fn on_exhausted(&self, stop: Stop) -> &OnExhausted {
         if stop.worth_another && stop.why.is_exhausted() {
             &self.policy_by(stop.by).0.rules.on_exhausted
@@ -290,7 +294,7 @@ impl RetrySession {
         }
     }
 
-    /// Whether a rule must look into the outcome before it can decide.
+    /// Returns `true` if a rule needs the body or the error's text before it can decide.
     pub(crate) fn needs_evidence(&self, outcome: &Outcome<'_>) -> bool {
         if outcome.body().is_some() || self.standing_aside.is_some() {
             return false;
@@ -323,7 +327,7 @@ impl RetrySession {
         }
     }
 
-    /// The policy in charge: the session's own, or the one that a rule retries by.
+    /// Returns the policy in charge: the session's own, or the one that a rule retries by.
     pub(super) fn policy_by(&self, by: DecidedBy) -> &RetryPolicy {
         self.policy.0.rules.policy_by(by).unwrap_or(&self.policy)
     }
@@ -342,18 +346,18 @@ impl RetrySession {
         }
     }
 
-    /// Says at which services the request can go on; before that, at none.
+    /// Sets the services that the request can fail over to. Before this call there are none.
     pub fn set_servers(&mut self, servers: Vec<(Arc<str>, Server)>) {
         self.servers = Some(servers);
     }
 
-    /// Returns `true` once [`set_servers`](Self::set_servers) was called.
+    /// Returns `true` once [`set_servers`](Self::set_servers) has been called.
     #[must_use]
     pub fn knows_servers(&self) -> bool {
         self.servers.is_some()
     }
 
-    /// What must not come to another server, besides what never does.
+    /// Returns the headers that are withheld from another server, besides those that always are.
     #[must_use]
     pub fn credentials(&self) -> &[HeaderName] {
         &self.policy_by(self.by).0.rules.credentials
@@ -368,6 +372,8 @@ impl RetrySession {
         let server = self.server_of(&to.service);
         let server = server.ok_or(StopReason::NotRetryable)?;
         self.check_resend(case)?;
+        // Another server does not know the idempotency keys of the first. A request that may have been processed goes
+        // there only if it is safe without them.
         let known_there = to.same_keys || server == Server::Same;
         let twice = !known_there && self.is_in_doubt(case.outcome);
         if twice && !self.is_safe_anywhere(case.policy) {
@@ -385,7 +391,7 @@ impl RetrySession {
         Ok(plan)
     }
 
-    /// Whether a server may have processed this attempt or one before it.
+    /// Returns `true` if a server may have processed this attempt or an earlier one.
     pub(super) fn is_in_doubt(&self, outcome: &Outcome<'_>) -> bool {
         self.counts.in_doubt || outcome.is_in_doubt()
     }
@@ -396,15 +402,15 @@ impl RetrySession {
         Some(*server)
     }
 
-    /// Whether it does no harm if two servers process the request. What makes it the same request to one of them, a key
-    /// or its caller's word, is not known to the other; what its method or the policy says holds everywhere.
+    /// Returns `true` if processing by two servers does no harm. An idempotency key or the caller's own setting is
+    /// about one of them only; the method and the policy hold everywhere.
     fn is_safe_anywhere(&self, policy: &RetryPolicy) -> bool {
         let by_nature = self.facts.is_idempotent_by_method() || policy.0.methods == Methods::All;
         self.own.idempotent != Some(false) && by_nature
     }
 }
 
-/// Whether an outcome is to be repeated by its class, by a list, or because a rule tells it.
+/// Returns `true` if an outcome is to be repeated by its class, by a list, or because a rule says so.
 fn is_wanted(listed: ListMatch, case: &Evaluation<'_>) -> bool {
     match listed {
         ListMatch::No => false,

@@ -1,11 +1,11 @@
-//! The state machine of one request: what happened goes in, what to do next comes out.
+//! The state machine of one request: events in, commands out.
 //!
 //! ```text
 //! Start -> Admit -> Send -> (Read ->) Withdraw -> Wait -> Admit -> Send ..
 //!                      \________________\____________________________ -> Finish
 //! ```
 //!
-//! It is pure: a driver carries the commands out, and knows no rule.
+//! It is pure: a driver carries out the commands and knows no rule.
 
 use super::RetrySession;
 use crate::budget::PaidRetry;
@@ -27,13 +27,14 @@ pub enum Event<'e, 'a> {
     Start,
     /// The gate let the request pass, after this wait.
     Admitted(Duration),
-    /// The attempt ended, by its response's head or by an error. The outcome is judged in place.
+    /// The attempt ended with a response head or an error. The outcome is judged in place.
     Outcome(&'e mut Outcome<'a>),
     /// The attempt ended, and a classifier has judged its outcome.
     Judged(&'e mut Outcome<'a>),
-    /// The body was read as the last command said, and the outcome tells what was found. It is judged in place.
+    /// The body was read as the last command required, and the outcome holds what was found. It is judged in place.
     Body(&'e mut Outcome<'a>),
-    /// The attempt's time limit passed: an [`ErrorKind::Timeout`](crate::ErrorKind::Timeout). The outcome is judged in place.
+    /// The attempt's time limit passed: an [`ErrorKind::Timeout`](crate::ErrorKind::Timeout). The outcome is judged in
+    /// place.
     Elapsed(&'e mut Outcome<'a>),
     /// The budget granted the retry.
     Paid(&'e PaidRetry),
@@ -41,7 +42,7 @@ pub enum Event<'e, 'a> {
     Refused(&'e Outcome<'a>),
     /// The wait before a retry is over.
     Woke,
-    /// The driver cannot carry the last command out, for this reason; or the caller gave up.
+    /// The driver cannot carry out the last command, for this reason; or the caller gave up.
     Failed(StopReason),
 }
 
@@ -49,17 +50,18 @@ pub enum Event<'e, 'a> {
 #[derive(Debug)]
 #[expect(clippy::exhaustive_enums, reason = "a driver must know each")]
 pub enum Command {
-    /// Wait for a turn at the gate, then tell [`Event::Admitted`]; without a gate at once, with a wait of zero.
+    /// Wait for a turn at the gate, then report [`Event::Admitted`]; without a gate at once, with a wait of zero.
     Admit,
-    /// Send an attempt within [`RetrySession::attempt_limit`], then tell [`Event::Outcome`], or [`Event::Elapsed`] past it.
+    /// Send an attempt within [`RetrySession::attempt_limit`], then report [`Event::Outcome`], or [`Event::Elapsed`]
+    /// past it.
     Send,
-    /// Read the response's body, then tell [`Event::Body`].
+    /// Read the response's body, then report [`Event::Body`].
     Read(BodyRequirement),
-    /// Ask the budget to pay for the retry, then tell [`Event::Paid`] or [`Event::Refused`].
+    /// Ask the budget to pay for the retry, then report [`Event::Paid`] or [`Event::Refused`].
     Withdraw(Box<RetryPlan>),
-    /// Wait until this time on the clock of [`Moment::now`], then tell [`Event::Woke`].
+    /// Wait until this time on the clock of [`Moment::now`], then report [`Event::Woke`].
     Wait(Duration),
-    /// Hand the last outcome over, or what [`RetrySession::ends_with`] says: the request has ended.
+    /// Hand over the last outcome, or what [`RetrySession::ends_with`] returns: the request has ended.
     Finish(StopReason),
 }
 
@@ -68,7 +70,7 @@ pub enum Command {
 pub enum BodyRequirement {
     /// The start of a response's body, or the text of an error.
     Evidence,
-    /// The start of a stream, as far as the probe wants to see it.
+    /// The start of a stream, until the probe has seen enough.
     Probe(Box<dyn BodyProbe>),
     /// All of a body of at most this many bytes; a longer one is left unread.
     Whole(u64),
@@ -91,17 +93,18 @@ pub(super) enum Reading {
     Nothing,
     Evidence,
     Probe,
-    /// And evidence after it.
+    /// The whole body, and then evidence if `then_evidence` is set.
     Whole {
         then_evidence: bool,
     },
 }
 
 impl RetrySession {
-    /// Takes what happened to the request, and returns what to do next.
+    /// Takes an event of the request, and returns the next command.
     ///
-    /// This is all that a client of another kind needs: carry each [`Command`] out, and tell the [`Event`] that it names.
-    /// An event that does not fit the last command is taken as if it did. Nothing here reads a clock, sleeps or sends.
+    /// A client of another kind needs nothing else: it carries out each [`Command`] and reports the [`Event`] that the
+    /// command names. An event that does not fit the last command is taken as if it did. Nothing here reads a clock,
+    /// sleeps or sends.
     ///
     /// ```
     /// use http_retry::policy::{Command, Event, Moment, RequestFacts};
@@ -152,7 +155,7 @@ impl RetrySession {
             }
             Event::Refused(outcome) => {
                 let refused = self.stop(StopReason::BudgetExhausted);
-                // Once: the retry that takes its place may be refused as well.
+                // Only once: the retry that replaces it may be refused as well.
                 let instead = if std::mem::replace(&mut self.was_refused, true) {
                     Err(refused)
                 } else {
@@ -164,8 +167,8 @@ impl RetrySession {
         }
     }
 
-    /// Decides by an outcome's head, unless its body must be read first. `judged` is the outcome as its head was judged, if
-    /// it was.
+    /// Decides by an outcome's head, unless its body must be read first. `judged` is the outcome as judged by its head,
+    /// or `None` if it was not.
     fn judge_head<'a>(
         &mut self,
         outcome: &mut Outcome<'a>,
@@ -180,6 +183,7 @@ impl RetrySession {
             let head = outcome.status().zip(outcome.headers());
             head.is_some_and(|(status, headers)| has_an_end(status, headers))
         };
+        // The whole body comes first: if it breaks, the success is a failed attempt.
         if bytes > 0 && outcome.class() == Class::Success && ends(outcome) {
             self.reading = Reading::Whole {
                 then_evidence: needs_evidence,
@@ -201,7 +205,7 @@ impl RetrySession {
         self.decide(outcome, moment)
     }
 
-    /// Only evidence makes the classifiers judge once more.
+    /// Decides after a body was read. Only evidence makes the classifiers judge again.
     fn judge_body(&mut self, outcome: &mut Outcome<'_>, moment: Moment) -> Command {
         match std::mem::take(&mut self.reading) {
             Reading::Whole {
@@ -238,19 +242,19 @@ impl RetrySession {
         }
     }
 
-    /// What the head of the last outcome says, read once.
+    /// Returns the hints in the head of the last outcome, which is read once.
     #[must_use]
     pub fn hints(&self) -> ServerHints {
         self.hints.as_deref().copied().unwrap_or_default()
     }
 
-    /// The name of the rule that judged the last outcome, if one did.
+    /// Returns the name of the rule that decided on the last outcome, or `None` if none did.
     #[must_use]
     pub fn deciding_rule(&self) -> Option<&Arc<str>> {
         self.matched_rule(self.decided_by)?.name.as_ref()
     }
 
-    /// Returns what the caller gets after [`Command::Finish`]: the last outcome, or what the policy puts in its place.
+    /// Returns what the caller gets after [`Command::Finish`]: the last outcome, or the policy's replacement for it.
     #[must_use]
     pub fn ends_with(&self) -> &OnExhausted {
         match self.stopped {

@@ -1,4 +1,4 @@
-//! All that makes a request be sent again, added up.
+//! The sources of repeated attempts, added up.
 
 use super::WorstCase;
 use crate::policy::Settings;
@@ -6,20 +6,21 @@ use crate::policy::rules::{Action, Counter, Rule, ServerDelays, Wait};
 use crate::policy::session::{MIN_GATED_WAIT, longest_spread};
 use std::time::Duration;
 
-/// The delays that are added up one by one; the rest count as long as the last of them.
+/// The number of delays that are added up one by one; the rest count as long as the last of them.
 const ADDED: u32 = 1_000;
 
 /// Everything that makes a request be sent again.
 pub(super) struct Sources<'a> {
     first: &'a Settings,
-    /// Those that count all retries together.
+    /// The policies that count all retries together.
     together: Vec<&'a Settings>,
-    /// Those that count their own.
+    /// The policies that count only their own.
     apart: Vec<&'a Settings>,
     waits: Vec<&'a Wait>,
 }
 
-/// The longest delay of one's own before retry n, and what it becomes where the server asks for one as well.
+/// A policy's longest delay before retry n, if its own would be this long: with or without a wait that the server asks
+/// for.
 type LongestDelay = fn(&Settings, Duration) -> Option<Duration>;
 
 impl<'a> Sources<'a> {
@@ -78,7 +79,8 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// The gate is the service's, whatever policy a rule retries by; where nothing retries, no refusal leads back to it.
+    /// Returns the number of refusals. The gate is the service's, whatever policy a rule retries by; if nothing
+    /// retries, no refusal leads back to it.
     fn refusals(&self, waits: Duration) -> u64 {
         let settings = self.together.iter().chain(&self.apart);
         let repeating = settings.filter(|settings| settings.max_retries > 0);
@@ -99,7 +101,7 @@ impl<'a> Sources<'a> {
         Some(attempts)
     }
 
-    /// Waits that are bounded in all, but not in their number.
+    /// Returns `true` if only the number of waits is unbounded, while their total time is not.
     fn waits_alone_are_uncounted(&self) -> bool {
         let mut retries = self.together.iter().chain(&self.apart);
         retries.all(|settings| limited(settings.max_retries).is_some())
@@ -109,10 +111,11 @@ impl<'a> Sources<'a> {
                 .all(|wait| wait.max.is_some() || often(wait).is_some())
     }
 
-    /// All delays. A delay that builds on the one before may follow the longest of all.
+    /// Returns the sum of all delays. A delay that builds on the one before may follow the longest of all.
     fn total(&self, lengthened: LongestDelay) -> Option<Duration> {
         let several = self.together.len().saturating_add(self.apart.len()) > 1;
         let mut previous = Duration::ZERO;
+        // Rules may apply in any order, so a first pass finds the longest delay and the second builds on it.
         if several || !self.waits.is_empty() {
             self.add_up(&mut previous, lengthened)?;
         }
@@ -157,7 +160,7 @@ impl<'a> Sources<'a> {
     }
 }
 
-/// The delays of retries that are counted together, each the longest that one of the policies gives.
+/// Adds up the delays of retries that are counted together, each the longest that one of the policies gives.
 fn retries_last(
     policies: &[&Settings],
     previous: &mut Duration,
@@ -176,7 +179,7 @@ fn retries_last(
     })
 }
 
-/// The sum over n = 1, 2, and so on, of which a great many are counted as long as the last.
+/// Adds up the delays for n = 1, 2, and so on; those beyond [`ADDED`] count as long as the last.
 fn add(times: u32, mut delay: impl FnMut(u32) -> Option<Duration>) -> Option<Duration> {
     let listed = times.min(ADDED);
     let mut total = Duration::ZERO;
@@ -190,13 +193,13 @@ fn add(times: u32, mut delay: impl FnMut(u32) -> Option<Duration>) -> Option<Dur
     Some(total)
 }
 
-/// A delay where no server asks for one.
+/// Returns a delay if no server asks for one.
 #[expect(clippy::unnecessary_wraps, reason = "the other one may have no bound")]
 fn own(_: &Settings, delay: Duration) -> Option<Duration> {
     Some(delay)
 }
 
-/// A delay where the server asks for the longest that is kept; nothing where it may ask for any.
+/// Returns a delay if the server asks for the longest that is respected, or `None` if it may ask for any.
 fn asked(settings: &Settings, delay: Duration) -> Option<Duration> {
     if settings.rules.server_delays == ServerDelays::Ignore {
         return Some(delay);
@@ -205,7 +208,7 @@ fn asked(settings: &Settings, delay: Duration) -> Option<Duration> {
     Some(delay.max(most).saturating_add(longest_spread(most)))
 }
 
-/// So many attempts that last as long as they may.
+/// Returns the time of this number of attempts, each as long as it may last.
 fn together(attempts: u64, timeout: Option<Duration>) -> Option<Duration> {
     let times = u32::try_from(attempts).unwrap_or(u32::MAX);
     match times {
@@ -214,18 +217,18 @@ fn together(attempts: u64, timeout: Option<Duration>) -> Option<Duration> {
     }
 }
 
-/// How many refusals take up the time that a call may wait at the gate.
+/// Returns the number of refusals that use up the time that a call may wait at the gate.
 pub(crate) fn most_refusals(wait: Duration) -> u64 {
     let times = wait.as_nanos().div_ceil(MIN_GATED_WAIT.as_nanos());
     u64::try_from(times).unwrap_or(u64::MAX)
 }
 
-/// How many retries there are, unless there is no limit.
+/// Returns the number of retries, or `None` if there is no limit.
 pub(in crate::policy) fn limited(retries: u32) -> Option<u64> {
     (retries < u32::MAX).then(|| retries.into())
 }
 
-/// How often a rule waits at most, as far as it says so.
+/// Returns the most waits of a rule, or `None` if it sets no limit.
 fn often(wait: &Wait) -> Option<u64> {
     let by_time = wait.max.zip(wait.delay).and_then(|(max, delay)| {
         let times = max.as_nanos().checked_div(delay.as_nanos())?;
@@ -243,7 +246,7 @@ trait MaxOrNone {
 }
 
 impl<I: Iterator<Item = Option<Duration>>> MaxOrNone for I {
-    /// The longest of all limits; nothing where one is missing.
+    /// Returns the longest of all limits, or `None` if one is missing.
     fn max_or_none(mut self) -> Option<Duration> {
         let first = self.next()??;
         self.try_fold(first, |longest, limit| Some(longest.max(limit?)))

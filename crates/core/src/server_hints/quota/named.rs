@@ -1,4 +1,4 @@
-//! Quotas whose numbers stand in headers of their own: `x-ratelimit-reset`, `x-ratelimit-remaining-tokens`,
+//! Quotas with a header for each number: `x-ratelimit-reset`, `x-ratelimit-remaining-tokens`,
 //! `anthropic-ratelimit-requests-limit` and the like.
 
 use super::{Level, QuotaUnit, StatedQuota, count, window};
@@ -8,7 +8,7 @@ use crate::server_hints::{QUOTA_PREFIXES, ResponseHead, after_prefix};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What the names of a quota's headers have in common: all but the word that tells what they hold.
+/// The part of a header's name that all headers of its quota share: everything but the word for its role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Name<'a> {
     prefix: usize,
@@ -16,7 +16,7 @@ struct Name<'a> {
     after: &'a str,
 }
 
-/// What a header tells of its quota.
+/// The value that a header holds.
 #[derive(Debug, Clone, Copy)]
 enum Role {
     Reset,
@@ -25,7 +25,7 @@ enum Role {
     Status,
 }
 
-/// What the headers of one quota say.
+/// The values in the headers of one quota.
 #[derive(Debug, Default)]
 struct Numbers {
     reset: Field<Option<Duration>>,
@@ -35,14 +35,14 @@ struct Numbers {
     status: Option<Level>,
 }
 
-/// What the lines of one header say.
+/// The lines of one header, combined.
 #[derive(Debug)]
 struct Field<T> {
     header: Option<Header>,
     value: Option<T>,
 }
 
-/// Adds the quotas that a head states in this way.
+/// Adds the quotas that a head states in this form.
 pub(super) fn read(head: &mut ResponseHead<'_>, all: &mut Vec<StatedQuota>) {
     let mut quotas = BTreeMap::<Name<'_>, Numbers>::new();
     for (name, text) in head.quota_lines() {
@@ -74,7 +74,7 @@ impl<'a> Name<'a> {
         });
         let (before, after, role) = found.next()?;
         let after = match (role, after) {
-            // The time until the reset beside the time of the reset.
+            // `reset-after` holds the time until the reset, and may stand beside `reset`.
             (Role::Reset, "-after") => "",
             (_, after) => after,
         };
@@ -113,12 +113,13 @@ impl Numbers {
                 self.remaining.add(header, remaining, Ord::min);
             }
             Role::Limit => {
-                // One of the drafts lists windows behind the limit: `100, 100;w=60`.
+                // One of the drafts lists windows after the limit: `100, 100;w=60`.
                 let limit = text.and_then(|text| value(text.split(',').next()?));
                 self.limit.add(header, limit, Ord::min);
             }
             Role::Status => self.status = self.status.or_else(|| text.and_then(level)),
         }
+        // Only the window of the limit itself counts, and not that of another limit in the list.
         let of_limit =
             |part: &&str| !matches!(role, Role::Limit) || value(part) == self.limit.value;
         let parts = text.into_iter().flat_map(|text| text.split(','));
@@ -139,7 +140,7 @@ impl Numbers {
     fn stated(self, unit: QuotaUnit) -> Option<StatedQuota> {
         let remaining = self.remaining.value;
         let by_number = Level::of(remaining);
-        // What is past says that there is nothing to wait for; what is not there leaves that to the window.
+        // A reset in the past means that there is nothing to wait for; if there is none, the window counts.
         let window = self.window.filter(|_| remaining.is_some());
         let reset = self.reset.value.unwrap_or(window);
         Some(StatedQuota {
@@ -166,7 +167,7 @@ impl<T> Field<T> {
         };
     }
 
-    /// The header, if none of its lines could be read.
+    /// Returns the header, if none of its lines could be read.
     fn unreadable(&self) -> Option<Header> {
         self.header.filter(|_| self.value.is_none())
     }
@@ -181,9 +182,9 @@ impl<T> Default for Field<T> {
     }
 }
 
-/// The time until a reset, the later of several; one that is past is none.
+/// Returns the time until a reset, the latest of several. The inner `None` means that it is past.
 fn latest(text: &str, clock: &Clock<'_>) -> Option<Option<Duration>> {
-    // A date has a comma of its own.
+    // A date contains a comma itself, so the whole text is tried first.
     let whole = RetryTime::reset(text).map(|when| when.until(|| clock.now()));
     whole.or_else(|| {
         let parts = text.split(',').map(before_parameters);
@@ -202,7 +203,7 @@ fn before_parameters(part: &str) -> &str {
     part.split(';').next().unwrap_or_default().trim_ascii()
 }
 
-/// What a quota without a number says.
+/// Parses the status of a quota that has no number.
 fn level(status: &str) -> Option<Level> {
     let status = status.to_ascii_lowercase();
     if status.starts_with("allowed") {

@@ -1,5 +1,5 @@
-//! Quotas in `ratelimit`: the list of the draft, `"burst";r=0;t=30`, whose limits, windows and units stand in
-//! `ratelimit-policy`, and the older `limit=100, remaining=0, reset=30`.
+//! Quotas in `ratelimit`: the list of the draft, `"burst";r=0;t=30`, with its limits, windows and units in
+//! `ratelimit-policy`, and the older form `limit=100, remaining=0, reset=30`.
 
 use super::{Level, MAX_PARAMETERS, QuotaUnit, StatedQuota, count, is_window};
 use crate::server_hints::Header;
@@ -12,24 +12,24 @@ use std::time::Duration;
 static RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
 static POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// As many items of a list as are read.
+/// The most items of a list that are read.
 const MAX_ITEMS: usize = 64;
 
 /// One item of a list.
 #[derive(Debug, Clone, Copy, Default)]
 struct Item<'a> {
-    /// What stands before its parameters; nothing in the older form.
+    /// The value before the parameters; `None` in the older form.
     name: Option<&'a str>,
     limit: Option<u64>,
     remaining: Option<u64>,
     reset: Option<Duration>,
     window: Option<Duration>,
     unit: Option<&'a str>,
-    /// A parameter that counts could not be read.
+    /// `true` if a parameter that counts could not be read.
     is_broken: bool,
 }
 
-/// Adds the quotas that a head states in this way.
+/// Adds the quotas that a head states in this form.
 pub(super) fn read(head: &mut ResponseHead<'_>, all: &mut Vec<StatedQuota>) {
     let items = items(head, &RATELIMIT, Header::RATELIMIT);
     if items.is_empty() {
@@ -49,7 +49,7 @@ pub(super) fn read(head: &mut ResponseHead<'_>, all: &mut Vec<StatedQuota>) {
     }
 }
 
-/// The items of a list, in all lines of a header.
+/// Returns the items of a list, from all lines of a header.
 fn items<'a>(head: &mut ResponseHead<'a>, name: &HeaderName, header: Header) -> Vec<Item<'a>> {
     let (mut items, mut broken) = (Vec::new(), false);
     for line in head.lines(name) {
@@ -67,7 +67,7 @@ fn items<'a>(head: &mut ResponseHead<'a>, name: &HeaderName, header: Header) -> 
     items
 }
 
-/// The quotas of the older form, which come in pieces: a piece that is there already begins the next.
+/// Groups the pieces of the older form into quotas. A piece that repeats a field begins the next quota.
 fn grouped(pieces: Vec<Item<'_>>) -> Vec<Item<'_>> {
     let mut quotas = Vec::new();
     let mut open = Item::default();
@@ -141,7 +141,7 @@ impl<'a> Item<'a> {
         let policy = own.policy(policies).copied().unwrap_or_default();
         let unit = match own.unit.or(policy.unit) {
             None | Some("requests") => QuotaUnit::Requests,
-            // What counts calls in flight comes back when they end, not after a window.
+            // A quota of calls in flight is free again when they end, and not after a window.
             Some("concurrent-requests") => QuotaUnit::Other,
             Some(_) => QuotaUnit::Amount,
         };
@@ -160,7 +160,7 @@ impl<'a> Item<'a> {
         })
     }
 
-    /// By its name; in the older form the one for as many requests as the limit is.
+    /// Returns the policy with the item's name; in the older form, the policy whose number equals the limit.
     fn policy<'p>(&self, policies: &'p BTreeMap<&str, Item<'p>>) -> Option<&'p Item<'p>> {
         match self.name {
             Some(name) => policies.get(name),
@@ -172,7 +172,7 @@ impl<'a> Item<'a> {
     }
 }
 
-/// The parts between separators outside of quotes, in which a backslash takes a quote's meaning away.
+/// Splits a text at separators outside of quotes. A backslash escapes a quote.
 fn split(text: &str, separator: char) -> impl Iterator<Item = &str> {
     let (mut quoted, mut escaped) = (false, false);
     text.split(move |letter: char| {

@@ -6,18 +6,18 @@ use http::Method;
 use http_retry_core::policy::AWS_THROTTLES;
 use http_retry_core::policy::rules::Value;
 
-/// Failures that a moment later are none.
+/// Transient failures, which may succeed a moment later.
 ///
 /// # Source
 ///
 /// botocore, `retries/standard.py`, `TransientRetryableChecker`.
 const TRANSIENT: [&str; 2] = ["RequestTimeout", "RequestTimeoutException"];
 
-/// Where the JSON protocols name an error.
+/// Members that hold the error code in the JSON protocols.
 ///
 /// # Source
 ///
-/// botocore, `parsers.py`, `BaseJSONParser` and `RestJSONParser`; `Error` holds the code where the query protocol answers
+/// botocore, `parsers.py`, `BaseJSONParser` and `RestJSONParser`; `Error` holds the code if the query protocol responds
 /// in JSON.
 const NAMED_AT: [&str; 4] = ["/__type", "/code", "/Code", "/Error/Code"];
 
@@ -49,7 +49,7 @@ pub(super) fn aws() -> Vec<Row> {
 
 pub(super) fn s3() -> Vec<Row> {
     let failed = || on(400..=599);
-    // Only copies and completed uploads answer 200 before they know how it ends; an object of the user is never judged
+    // Only copies and completed uploads respond 200 before their result is known; an object of the user is never judged
     // by its text.
     let written = |method| on([200]).method(method);
     let slow = || Interpretation::throttled().refused();

@@ -1,4 +1,4 @@
-//! Where code and work are kept: GitHub, GitLab, Atlassian, Linear.
+//! Code and project hosting: GitHub, GitLab, Atlassian, Linear.
 
 use super::{MINUTE, on, seconds};
 use crate::dialect::{Interpretation, Location, Row};
@@ -24,7 +24,7 @@ pub(super) fn github() -> Vec<Row> {
         graphql()
             .json("/errors/*/type", "RATE_LIMITED")
             .is(primary().scope(Scope::Route)),
-        // Beside `message` there is no data in which somebody else's words could stand.
+        // Besides `message` there is no data that could hold somebody else's text.
         graphql()
             .json("/message", Value::any())
             .text("secondary rate limit")
@@ -41,7 +41,7 @@ pub(super) fn gitlab() -> Vec<Row> {
         refused()
             .head("ratelimit-remaining", 0)
             .is(Interpretation::throttled().delay(Location::head("ratelimit-reset"), Unit::Auto)),
-        // Another limit than the one in the headers was met; its window is a minute, or more.
+        // Another limit than the one in the headers was reached; its window is a minute or more.
         refused().is(Interpretation::throttled()
             .at_least(MINUTE)
             .scope(Scope::Route)),
@@ -58,11 +58,11 @@ pub(super) fn atlassian() -> Vec<Row> {
         limit(&["jira-per-issue-on-write"]).is(Interpretation::throttled().scope(Scope::Route)),
         limit(&["jira-quota-global-based", "jira-quota-tenant-based"])
             .is(Interpretation::throttled().scope(Scope::Account)),
-        // "A 503 with Retry-After" is a rate limit of an older kind, and refuses.
+        // "A 503 with Retry-After" is a rate limit of an older kind, and refuses the request.
         on([503])
             .has_head("retry-after")
             .is(Interpretation::throttled().refused()),
-        // A window of 10 s, in which refused calls count on.
+        // A window of 10 s, in which refused calls count too.
         on([429])
             .json(
                 "/error",
@@ -77,7 +77,7 @@ pub(super) fn atlassian() -> Vec<Row> {
 }
 
 pub(super) fn linear() -> Vec<Row> {
-    // Linear refuses what is over its limits with 400; when they are back stands in headers of quotas.
+    // Linear refuses requests over its limits with 400; the quota headers have the time of the reset.
     vec![
         on([200, 400])
             .path("*/graphql")

@@ -7,7 +7,7 @@ use http_retry_core::policy::{Reason, Unit};
 
 pub(super) fn google() -> Vec<Row> {
     let reason = "/error/errors/*/reason";
-    // A list of answers, as some methods stream them.
+    // A list of responses, as some methods stream them.
     let listed = "/*/error/errors/*/reason";
     let delay = "/error/details/*/retryDelay";
     let timed = |meaning: Interpretation| {
@@ -26,7 +26,7 @@ pub(super) fn google() -> Vec<Row> {
             "concurrentLimitExceeded",
         ])
     };
-    // A quota of a day, or one that is asked for; not among the reasons that the clients repeat.
+    // A daily quota, or one that must be requested; not among the reasons that the official clients retry.
     let quotas = || {
         Value::is([
             "quotaExceeded",

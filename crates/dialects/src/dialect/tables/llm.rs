@@ -1,8 +1,9 @@
 //! APIs of language models: OpenAI, Azure, Anthropic, Gemini and Vertex, Bedrock, Groq, Mistral, Cohere, OpenRouter,
-//! DeepSeek, xAI, and those that are compatible with them.
+//! DeepSeek, xAI, and compatible APIs.
 //!
-//! They name what failed by a token ([`tokens`]) that stands at many places of a body, so rows ask for its kind. What no
-//! row can hold is code with a name: counts in prose, the window of a limit, a prompt that does not fit.
+//! They name the failure by a token ([`tokens`]) that may be in many places of a body, so rows test for its kind.
+//! Conditions that a row cannot express are named functions: counts in prose, the window of a limit, a prompt that does
+//! not fit.
 
 mod context;
 mod counts;
@@ -31,7 +32,7 @@ pub(super) fn llm() -> Vec<Row> {
     let firm = |reason| wrong(reason).firm();
     let any = Row::when;
     vec![
-        // What no status and no word of the server makes worth a retry.
+        // Failures that no retry can help, whatever the status or the headers are.
         any().and(any_token([TokenKind::Quota])).is(firm(Reason::QuotaExhausted)),
         any().and(throttle()).and(function("nothing is left", has_nothing_left)).is(firm(Reason::QuotaExhausted)),
         on([429]).and(function("a number of spent money", tokens::is_spent_by_number)).is(firm(Reason::QuotaExhausted)),
@@ -63,7 +64,7 @@ pub(super) fn llm() -> Vec<Row> {
         on([503, 529]).is(busy(Reason::Overloaded)),
         on([504, 522, 524, 598, 599]).is(failed(Reason::Timeout)),
         on(500..=599).is(failed(Reason::ServerError)),
-        // A request that is wrong as it stands; its tokens tell the caller more than its status.
+        // Requests that are wrong in themselves; their tokens are more precise than the status.
         on([413]).is(wrong(Reason::RequestTooLarge)),
         on([498]).is(wrong(Reason::Auth)),
         on([410]).is(wrong(Reason::NotFound)),
@@ -77,8 +78,8 @@ pub(super) fn llm() -> Vec<Row> {
     ]
 }
 
-/// What the table says of a failure; of an answer that is a success by its status nothing, but where its body is an error
-/// by its shape: then as of the status that its tokens stand for.
+/// Returns the table's verdict on a failure. For a response that is a success by its status it returns `None`, unless
+/// the body is an error by its shape: then it judges the status that the body's tokens imply.
 pub(crate) fn judge(status: StatusCode, headers: &HeaderMap, body: &ErrorBody) -> Option<Verdict> {
     match status.as_u16() {
         ..400 if !body.is_error() => None,
@@ -87,14 +88,15 @@ pub(crate) fn judge(status: StatusCode, headers: &HeaderMap, body: &ErrorBody) -
     }
 }
 
-/// What the table says of an error inside a stream that began as a success, where no status and no header tells of it.
+/// Returns the table's verdict on an error inside a stream that began as a success, and so has neither a status nor
+/// headers for it.
 pub(crate) fn judge_event(json: &[u8]) -> Option<Verdict> {
     let (headers, body) = (HeaderMap::new(), ErrorBody::read(json));
     interpret_own_status(&headers, &body, 500)
 }
 
-/// What the table says of the status that the body's tokens stand for, or else of this one. A body that can be read in two
-/// ways never makes an answer refused.
+/// Judges the status that the body's tokens imply, or this one if they imply none. An ambiguous body never makes a
+/// response refused.
 fn interpret_own_status(headers: &HeaderMap, body: &ErrorBody, or: u16) -> Option<Verdict> {
     let status = tokens::own_status(headers, body).unwrap_or(or);
     let mut verdict = interpret(status, headers, body)?;
@@ -110,7 +112,7 @@ fn interpret(status: u16, headers: &HeaderMap, body: &ErrorBody) -> Option<Verdi
     TABLE.classify(&outcome)
 }
 
-/// What it means, with the delay that the body asks for and whom the limit stops.
+/// Adds the reason, the delay that the body asks for, and the scope of the limit.
 fn with_evidence(meaning: Interpretation, reason: Reason) -> Interpretation {
     let meaning = meaning
         .delay(Location::anywhere(), Unit::Auto)
@@ -142,7 +144,7 @@ fn throttle() -> Condition {
     })
 }
 
-/// Prose counts only where no token speaks of something else: "too many tokens" is also a throttle's.
+/// Prose counts only if no token names another cause: "too many tokens" may also be a throttle.
 fn overflows() -> Condition {
     let prose = function("a prompt that does not fit", |_, body| {
         context::overflows(body.prose())
@@ -150,8 +152,9 @@ fn overflows() -> Condition {
     (!any_token([TokenKind::Field])).and(prose)
 }
 
-/// A limit of zero, one that counts over a day or longer, or one of money. Where the same prose says when to come back,
-/// that counts: a quota of a day that is counted over the last 24 hours opens again bit by bit.
+/// Returns `true` for a limit of zero, one that counts over a day or longer, or one of money. If the same prose names a
+/// time to retry, it returns `false` for the latter two: a daily quota that is counted over the last 24 hours opens
+/// again bit by bit.
 fn has_nothing_left(outcome: &Outcome<'_>, body: &ErrorBody) -> bool {
     let prose = body.prose();
     let zero = body.has_zero_quota() || counts::has_zero_limit(prose);
@@ -160,34 +163,34 @@ fn has_nothing_left(outcome: &Outcome<'_>, body: &ErrorBody) -> bool {
     zero || in_a_label() || (!names_a_time(body) && (window::is_long(prose) || unpaid()))
 }
 
-/// Whether the prose itself says when to come back.
+/// Returns `true` if the prose itself names a time to retry.
 fn names_a_time(body: &ErrorBody) -> bool {
     let times = body.prose_times().into_iter();
     let mut delays = times.filter(|time| matches!(time, RetryTime::In(_)));
     delays.any(|time| time != RetryTime::In(Duration::ZERO))
 }
 
-/// A rate limit that is smaller than this one request.
+/// Returns `true` if the rate limit is smaller than this one request.
 fn is_more_than_the_limit(_: &Outcome<'_>, body: &ErrorBody) -> bool {
     limit_and_requested(body.prose()).is_some_and(|(limit, requested)| requested > limit)
 }
 
 fn is_invited(outcome: &Outcome<'_>, _: &ErrorBody) -> bool {
     let response = |headers| Outcome::response(StatusCode::PAYLOAD_TOO_LARGE, headers);
-    // By the standard table a 413 is a throttle only with a time to come back.
+    // By the standard table a 413 is a throttle only if it names a time to retry.
     let class = outcome.headers().map(|headers| response(headers).class());
     class == Some(Class::Throttled)
 }
 
-/// A 429 for want of capacity and not for the caller's own rate. Only here prose may tell: the retry is the same, and some
-/// providers have no token for it.
+/// Returns `true` for a 429 due to a lack of capacity rather than the caller's own rate. Only here prose may decide:
+/// the retry is the same, and some providers have no token for it.
 fn is_overload(outcome: &Outcome<'_>, body: &ErrorBody) -> bool {
     let words = "high demand|overloaded|at capacity|no capacity";
     let by_rate = tokens::has_token(outcome, &[TokenKind::RateLimit]);
     !by_rate && (tokens::has_token(outcome, &[TokenKind::Overloaded]) || has_words(body, words))
 }
 
-/// An account without money that is told in prose alone.
+/// Returns `true` if only the prose reports an account without money.
 fn is_unpaid_by_prose(_: &Outcome<'_>, body: &ErrorBody) -> bool {
     let words = "credit balance|insufficient balance|insufficient credit|insufficient fund|not enough credit|\
                  out of credit|all available credits";

@@ -1,4 +1,4 @@
-//! Who sends mail: SendGrid, Emailit, Brevo.
+//! Mail services: SendGrid, Emailit, Brevo.
 
 use super::on;
 use crate::dialect::{Interpretation, Location, Row};

@@ -1,4 +1,4 @@
-//! Who takes money and orders: Stripe, Shopify, PayPal, Chargebee, and the draft on keys of idempotency.
+//! Payment and order services: Stripe, Shopify, PayPal, Chargebee, and the draft on idempotency keys.
 
 use super::on;
 use crate::dialect::{Interpretation, Row};
@@ -6,7 +6,7 @@ use http_retry_core::policy::rules::Value;
 
 pub(super) fn stripe() -> Vec<Row> {
     vec![
-        // A saved answer comes back for ever.
+        // A replayed response stays the same for ever.
         on(500..=599)
             .head("idempotent-replayed", "true")
             .is(Interpretation::permanent()),
@@ -24,7 +24,7 @@ pub(super) fn shopify() -> Vec<Row> {
         graphql.json("/errors/*/extensions/code", code)
     };
     vec![
-        // The query was not run: it would have cost more than is left.
+        // The query was not run: its cost was above the points left.
         code("THROTTLED").is(Interpretation::throttled()),
         code("INTERNAL_SERVER_ERROR").is(Interpretation::transient()),
     ]
@@ -60,7 +60,7 @@ pub(super) fn idempotency() -> Vec<Row> {
         ])
     };
     vec![
-        // "A request is outstanding for this Idempotency-Key": the first one is still under way.
+        // "A request is outstanding for this Idempotency-Key": the first one is still in progress.
         conflict()
             .text("outstanding for this idempotency-key")
             .is(Interpretation::transient()),

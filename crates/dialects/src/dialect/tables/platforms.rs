@@ -1,4 +1,4 @@
-//! What other services run on: Kubernetes, Docker Hub, Datadog, Elasticsearch, Akamai, Okta, Auth0, gRPC.
+//! Platforms that other services run on: Kubernetes, Docker Hub, Datadog, Elasticsearch, Akamai, Okta, Auth0, gRPC.
 
 use super::{HOUR, on};
 use crate::dialect::{Interpretation, Location, Row};
@@ -24,12 +24,12 @@ pub(super) fn kubernetes() -> Vec<Row> {
 
 pub(super) fn docker_hub() -> Vec<Row> {
     vec![
-        // "A unix timestamp of when you can call the API again". Since June 2025 the reference names Retry-After, in seconds,
-        // which needs no row and goes before this.
+        // "A unix timestamp of when you can call the API again". Since June 2025 the reference names `Retry-After`, in
+        // seconds, which needs no row and takes precedence over this.
         on([429])
             .has_head("x-retry-after")
             .is(Interpretation::throttled().delay(Location::head("x-retry-after"), Unit::Auto)),
-        // "You have reached your pull rate limit." Its window is of hours, and the refusal does not tell when it ends.
+        // "You have reached your pull rate limit." Its window is hours long, and the response does not name its end.
         on([429])
             .text("pull rate limit")
             .is(Interpretation::throttled()
@@ -45,14 +45,14 @@ pub(super) fn datadog() -> Vec<Row> {
         refused()
             .has_head("x-ratelimit-reset")
             .is(named().delay(Location::head("x-ratelimit-reset"), Unit::S)),
-        // Where nothing else is said, the window is the least to wait.
+        // Without a reset, the window is the shortest delay.
         refused().is(named().at_least_from(Location::head("x-ratelimit-period"), Unit::S)),
     ]
 }
 
 pub(super) fn elasticsearch() -> Vec<Row> {
     vec![
-        // The memory is held for long: a wait does not free it.
+        // The memory is held for long, and waiting does not free it.
         on([429])
             .json("/error/durability", "PERMANENT")
             .is(Interpretation::permanent()),
@@ -72,7 +72,7 @@ pub(super) fn okta() -> Vec<Row> {
 }
 
 pub(super) fn auth0() -> Vec<Row> {
-    // The limit of all calls of a free tenant; the headers are of another one.
+    // The limit of all calls of a free tenant; the headers describe another limit.
     vec![
         on([500])
             .text("global limit has been reached")
@@ -94,7 +94,7 @@ pub(super) fn grpc() -> Vec<Row> {
         told()
             .head("grpc-status", 8)
             .is(after(Interpretation::throttled())),
-        // A server that says when to come back has not done it.
+        // A server that names a time to retry has not processed the request.
         told().is(after(Interpretation::transient())),
         // Negative or unreadable: do not retry at all.
         ended().has_head(pushback).is(Interpretation::permanent()),

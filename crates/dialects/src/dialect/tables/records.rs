@@ -1,5 +1,4 @@
-//! Who keeps customers, tickets, tables and files: HubSpot, Zendesk, Airtable, Salesforce, Dropbox, MediaWiki, mod.io,
-//! Prisjakt.
+//! Records, tickets, tables and files: HubSpot, Zendesk, Airtable, Salesforce, Dropbox, MediaWiki, mod.io, Prisjakt.
 
 use super::{on, seconds};
 use crate::dialect::{Interpretation, Location, Row};
@@ -12,7 +11,7 @@ pub(super) fn hubspot() -> Vec<Row> {
         limit("DAILY").is(Interpretation::permanent().because(Reason::QuotaExhausted)),
         limit("TEN_SECONDLY_ROLLING").is(Interpretation::throttled().at_least(seconds(10))),
         limit("SECONDLY").is(Interpretation::throttled().at_least(seconds(1))),
-        // "477 Migration in Progress": Retry-After says when.
+        // "477 Migration in Progress": `Retry-After` has the delay.
         on([477]).is(Interpretation::throttled()),
         // "423 Locked": a lock lasts 2 seconds.
         on([423]).is(Interpretation::transient().refused().at_least(seconds(2))),
@@ -48,7 +47,7 @@ pub(super) fn salesforce() -> Vec<Row> {
     let code = |place| {
         on([400, 403, 503])
             .json(place, "REQUEST_LIMIT_EXCEEDED")
-            // The same code stands for the day's limit, which only the message tells.
+            // The daily limit has the same code; only the message tells them apart.
             .text("concurrent")
     };
     vec![
@@ -71,7 +70,7 @@ pub(super) fn dropbox() -> Vec<Row> {
 }
 
 pub(super) fn mediawiki() -> Vec<Row> {
-    // It answers so instead of doing what was asked.
+    // It responds like this instead of processing the request.
     let said = |place, codes: &[&str]| {
         let codes = Value::is(codes.iter().copied());
         on([200]).path("*/api.php").json(place, codes)
@@ -93,7 +92,7 @@ pub(super) fn mod_io() -> Vec<Row> {
 }
 
 pub(super) fn prisjakt() -> Vec<Row> {
-    // Milliseconds from now: read as seconds, nobody would wait for it.
+    // Milliseconds from now: read as seconds, no call would wait for it.
     let reset = Location::head("x-rate-limit-reset");
     vec![on([429]).is(Interpretation::throttled().delay(reset, Unit::Ms))]
 }

@@ -1,4 +1,4 @@
-//! Where people and programs talk: Slack, Discord, Telegram, Zoom, turn.io, X.
+//! Chat and social networks: Slack, Discord, Telegram, Zoom, turn.io, X.
 
 use super::{on, seconds};
 use crate::dialect::{Interpretation, Location, Row};
@@ -34,7 +34,7 @@ pub(super) fn discord() -> Vec<Row> {
             .delay(Location::head("x-ratelimit-reset-after"), Unit::S)
     };
     vec![
-        // The resource's own limit, which others use up as well.
+        // The resource's own limit, which other clients use up as well.
         refused()
             .head("x-ratelimit-scope", "shared")
             .is(slow().scope(Scope::Request)),
@@ -55,7 +55,7 @@ pub(super) fn telegram() -> Vec<Row> {
 
 pub(super) fn zoom() -> Vec<Row> {
     let refused = || on([429]);
-    // Of a day's limit `Retry-After` is a date of ISO 8601.
+    // For a daily limit `Retry-After` is an ISO 8601 date.
     let of_a_day = || Interpretation::throttled().delay(Location::head("retry-after"), Unit::Iso);
     let of_a_second = || Interpretation::throttled().at_least(seconds(1));
     vec![

@@ -1,22 +1,22 @@
-//! What one event of a stream is: an error, a part of the answer, or neither.
+//! The kind of one event of a stream: an error, output, or neither.
 
 mod error;
 mod quiet;
 
 use serde_json::Value;
 
-/// What an event means for bytes that are held back.
+/// The meaning of an event for bytes that are held back.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Frame {
-    /// Says nothing of the answer yet: a sign that the connection lives, or a beginning.
+    /// No output yet: a keep-alive, or a beginning.
     Quiet,
-    /// A part of the answer, its end, or something unknown: holding back must end some day.
+    /// A part of the output, its end, or something unknown, since the hold must end at some point.
     Output,
-    /// An error, as an error body would have it.
+    /// An error, in the form of an error body.
     Error(Vec<u8>),
 }
 
-/// What OpenAI and its kin send last.
+/// The last event of OpenAI and compatible APIs.
 pub(super) const DONE: &str = "[DONE]";
 
 const KEEP_ALIVES: [&str; 5] = ["ping", "keepalive", "keep-alive", "keep_alive", "heartbeat"];
@@ -34,7 +34,7 @@ pub(super) fn judge(name: &str, data: &str) -> Frame {
     }
 }
 
-/// Judges a JSON body that came in the place of a stream: an error, or else the answer.
+/// Judges a JSON body that was sent instead of a stream: an error, or else output.
 pub(super) fn judge_body(body: &str) -> Frame {
     match judge("", body) {
         Frame::Error(error) => Frame::Error(error),
@@ -58,7 +58,7 @@ fn judge_value(name: &str, value: &Value, text: &str) -> Frame {
     }
 }
 
-/// Data that is not a JSON object.
+/// Judges data that is not a JSON object.
 fn judge_text(name: &str, text: &str) -> Frame {
     if name == ERROR {
         return Frame::Error(error::from_text(text));
@@ -71,7 +71,7 @@ fn judge_text(name: &str, text: &str) -> Frame {
     }
 }
 
-/// What sort of event it says it is; the name of the event stands in for it.
+/// Returns the type that the event declares, or else its name.
 fn kind<'a>(name: &'a str, value: &'a Value) -> &'a str {
     ["type", "event_type"]
         .into_iter()
@@ -79,7 +79,7 @@ fn kind<'a>(name: &'a str, value: &'a Value) -> &'a str {
         .unwrap_or(name)
 }
 
-/// Whether a value says nothing, members with these names left aside: nothing, `false`, empty, or made of such.
+/// Returns `true` if a value is `null`, `false`, empty, or made of such values; members with these names are ignored.
 fn is_silent(value: &Value, labels: &[&str]) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
@@ -92,7 +92,7 @@ fn is_silent(value: &Value, labels: &[&str]) -> bool {
     }
 }
 
-/// The same of a member, which may be absent.
+/// Returns `true` if a member is absent or silent.
 fn is_silent_member(value: &Value, member: &str, labels: &[&str]) -> bool {
     value
         .get(member)

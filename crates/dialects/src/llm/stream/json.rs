@@ -1,18 +1,18 @@
-//! The first JSON object of a stream that is not one of events.
+//! The first JSON object of a body that is not an event stream.
 
 use crate::llm::depth::Depth;
 
 /// Collects the first object of a JSON text; of an array, its first element.
 ///
-/// Some servers answer a request for a stream with a plain JSON body, with one object per line, or with an array that
-/// they send element by element. The first object says in each case whether it is an error.
+/// Some servers respond to a request for a stream with a plain JSON body, with one object per line, or with an array
+/// that they send element by element. In each case the first object shows whether it is an error.
 pub(super) struct Json {
     body: Vec<u8>,
     depth: Depth,
 }
 
 impl Json {
-    /// Starts with the bracket that was seen.
+    /// Starts with the opening bracket that was read.
     pub(super) fn new(bracket: u8) -> Self {
         let mut json = Self {
             body: Vec::new(),
@@ -24,7 +24,7 @@ impl Json {
         json
     }
 
-    /// The object, once this byte completes it. What is not one ends at once.
+    /// Returns the object once this byte completes it. Anything else ends at its first byte.
     pub(super) fn push(&mut self, byte: u8) -> Option<Vec<u8>> {
         let blank = byte.is_ascii_whitespace();
         if self.body.is_empty() && blank {

@@ -1,25 +1,25 @@
-//! Bytes in, events out: the line format of server-sent events, one byte at a time.
+//! Parsing of server-sent events: their line format, one byte at a time.
 
 use super::json::Json;
 use super::work;
 use serde::de::IgnoredAny;
 
-/// What a stream is made of.
+/// One item of a stream.
 pub(super) enum StreamItem {
     /// An event with at least one `data` field.
     Event { name: String, data: String },
-    /// A whole JSON object that stands where a line should.
+    /// A whole JSON object in the place of a line.
     Json(String),
     /// Not text in UTF-8.
     Alien,
 }
 
-/// Holds no more than the bytes it was given.
+/// A parser of event streams. It holds no more bytes than it was given.
 #[derive(Default)]
 pub(super) struct Reader {
     bom: usize,
     line: Vec<u8>,
-    /// The line so far holds more than blanks.
+    /// `true` if the line so far holds more than blanks.
     begun: bool,
     after_return: bool,
     name: String,
@@ -30,17 +30,17 @@ pub(super) struct Reader {
 /// The data of an event so far.
 struct EventData {
     text: String,
-    /// Whether it is a whole object in one line, once somebody has asked. A second line settles it, so that no line makes
-    /// those before it be read again.
+    /// Caches whether the data is a whole object in one line. A second line sets it to `false`, so that no line makes
+    /// those before it be parsed again.
     object: Option<bool>,
 }
 
 const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
-/// Where the mark of byte order can no longer come.
+/// The value of `bom` once a byte order mark can no longer come.
 const PAST_BOM: usize = BOM.len();
 
 impl Reader {
-    /// The piece that this byte completes.
+    /// Returns the item that this byte completes.
     pub(super) fn push(&mut self, byte: u8) -> Option<StreamItem> {
         if let Some(json) = &mut self.json {
             return json
@@ -52,6 +52,7 @@ impl Reader {
             return None;
         }
         self.bom = PAST_BOM;
+        // A CR LF pair is one line end, so the LF after a CR is skipped.
         let second_half = std::mem::take(&mut self.after_return) && byte == b'\n';
         match byte {
             b'\n' if second_half => None,
@@ -67,8 +68,8 @@ impl Reader {
         }
     }
 
-    /// What the end of the stream leaves, to be called until nothing is: an event without its blank line, where its data
-    /// is complete.
+    /// Returns an item that the end of the stream completes, or `None` once none is left: an event without its blank
+    /// line, if its data is complete.
     pub(super) fn finish(&mut self) -> Option<StreamItem> {
         if self.json.is_some() {
             return None;
@@ -103,7 +104,7 @@ impl Reader {
         text(line).map_or(Some(StreamItem::Alien), |line| self.field(&line))
     }
 
-    /// A comment is a field without a name, and as unknown as `id` and `retry`.
+    /// Handles one field. A comment is a field without a name, and is ignored like `id` and `retry`.
     fn field(&mut self, line: &str) -> Option<StreamItem> {
         let (name, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
@@ -122,7 +123,7 @@ impl Reader {
         }
     }
 
-    /// The event before, where the field that comes next must belong to another: some servers forget the blank line
+    /// Returns the event before this field if the field must belong to another event: some servers omit the blank line
     /// between events. A whole object is followed by no more data, and an event has one name.
     fn forgotten(&mut self, other: bool) -> Option<StreamItem> {
         let complete = other && self.data.as_mut().is_some_and(EventData::is_object);
@@ -168,7 +169,7 @@ fn text(bytes: Vec<u8>) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Whether nothing is missing, as far as one can tell: JSON that was begun is also ended.
+/// Returns `true` if nothing seems to be missing: JSON that was begun is also complete.
 fn is_whole(piece: &StreamItem) -> bool {
     let StreamItem::Event { data, .. } = piece else {
         return true;

@@ -1,4 +1,5 @@
-//! What a reader of streams goes over, counted in tests alone: it must grow with the stream and not with its square.
+//! Bytes that the stream reader processes, counted in tests alone: the count must be linear in the length of the
+//! stream.
 
 #[cfg(not(test))]
 #[inline]
@@ -15,12 +16,12 @@ mod counted {
         static BYTES: Cell<usize> = const { Cell::new(0) };
     }
 
-    /// These bytes, which were read before, are gone over again.
+    /// Counts bytes that are processed once more.
     pub(in super::super) fn add(bytes: &[u8]) {
         BYTES.set(BYTES.get() + bytes.len());
     }
 
-    /// How many bytes are gone over again meanwhile.
+    /// Returns the number of bytes that are processed once more during this call.
     pub(in super::super) fn of(meanwhile: impl FnOnce()) -> usize {
         let before = BYTES.get();
         meanwhile();

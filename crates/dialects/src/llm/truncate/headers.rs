@@ -1,17 +1,17 @@
-//! What a request's headers say about changing its body.
+//! Request headers that depend on the body.
 
 use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-/// Whether the body may be changed: it is sent as it is, and no header vouches for its bytes.
+/// Returns `true` if the body may be changed: it is sent without a coding, and no header depends on its bytes.
 ///
-/// A content coding other than `identity` hides the text. A digest, a checksum or a signature would no longer fit, and
-/// only what made it, further in, can make it again: put the layer outside of it.
+/// A content coding other than `identity` hides the text. A digest, a checksum or a signature would no longer match,
+/// and only the inner layer that made it can make it again: put the retry layer outside of that one.
 ///
 /// # Source
 ///
 /// RFC 9530 (`content-digest`, `repr-digest`), RFC 3230 (`digest`), RFC 9421 (`signature`), AWS Signature Version 4 and
-/// its kin (an `authorization` scheme that names an HMAC, `x-amz-content-sha256`, `x-amz-checksum-*`).
+/// similar schemes (an `authorization` scheme that names an HMAC, `x-amz-content-sha256`, `x-amz-checksum-*`).
 pub(crate) fn may_cut(headers: &HeaderMap) -> bool {
     let encoded = headers
         .get_all(CONTENT_ENCODING)
@@ -22,10 +22,11 @@ pub(crate) fn may_cut(headers: &HeaderMap) -> bool {
     !encoded && !vouched && !signed
 }
 
-/// Makes the headers fit a changed body of this length: `content-length` says so, and a key of idempotency goes, since it
-/// stands for the body that was sent with it.
+/// Adjusts the headers to a changed body of this length: sets `content-length`, and removes idempotency keys, since
+/// they identify the original body.
 ///
-/// With a transfer coding no length is stated, nor where the request takes no more headers: the client then states it.
+/// No length is set if there is a transfer coding, or if the request has no room for more headers: the client then sets
+/// it.
 pub(crate) fn fix_headers(headers: &mut HeaderMap, length: usize) {
     headers.remove("idempotency-key");
     headers.remove("x-idempotency-key");
@@ -40,7 +41,8 @@ fn is_identity(coding: &HeaderValue) -> bool {
     name.is_empty() || name.eq_ignore_ascii_case(b"identity")
 }
 
-/// Whether a header of this name is made from the body. `want-...` asks the server for a digest of its answer.
+/// Returns `true` if a header with this name depends on the body. `want-...` asks the server for a digest of its
+/// response.
 fn depends_on_body(name: &HeaderName) -> bool {
     const ENDS: [&str; 5] = [
         "digest",
@@ -54,8 +56,8 @@ fn depends_on_body(name: &HeaderName) -> bool {
     name.starts_with("x-amz-checksum-") || made && !name.starts_with("want-")
 }
 
-/// Whether the credentials cover the body: a scheme that names an HMAC, AWS's, an HTTP signature, or HTTP digest with
-/// integrity.
+/// Returns `true` if the credentials cover the body: a scheme that names an HMAC, AWS's, an HTTP signature, or HTTP
+/// digest with integrity protection.
 fn signs(credentials: &HeaderValue) -> bool {
     let text = String::from_utf8_lossy(credentials.as_bytes()).to_ascii_lowercase();
     let scheme = text.split_ascii_whitespace().next().unwrap_or_default();

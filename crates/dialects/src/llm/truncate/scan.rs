@@ -1,7 +1,7 @@
-//! Where things are in a JSON text, without building anything from it.
+//! Scanning of a JSON text for the positions of its values, without building anything from it.
 //!
-//! The whole text is known to be valid when a [`Span`] exists, so every step below only looks for the ends of things.
-//! Nothing recurses, however deep the text nests, and a walk costs one pass for each level it goes down.
+//! The whole text is known to be valid when a [`Span`] exists, so every step below only looks for the ends of values.
+//! Nothing recurses, however deep the text nests, and a walk costs one pass for each level that it descends.
 
 use crate::llm::depth::Depth;
 use serde::de::IgnoredAny;
@@ -14,16 +14,16 @@ pub(super) struct Span<'a> {
     end: usize,
 }
 
-/// What a JSON string holds between its quotes, escapes as they were sent.
+/// The contents of a JSON string between its quotes, with the escapes as they were sent.
 #[derive(Clone, Copy)]
 pub(super) struct Text<'a> {
     raw: &'a str,
-    /// Where it starts in the body.
+    /// The offset of the text in the body.
     start: usize,
 }
 
 impl<'a> Span<'a> {
-    /// The body as one value, where it is one.
+    /// Returns the body as one value, or `None` if it is not valid JSON.
     pub(super) fn of(body: &'a [u8]) -> Option<Self> {
         let body = std::str::from_utf8(body).ok()?;
         serde_json::from_str::<IgnoredAny>(body).ok()?;
@@ -35,29 +35,30 @@ impl<'a> Span<'a> {
         whole.next()
     }
 
-    /// The text, where the value is a string.
+    /// Returns the text, or `None` if the value is not a string.
     pub(super) fn text(self) -> Option<Text<'a>> {
         let raw = self.raw().strip_prefix('"')?.strip_suffix('"')?;
         let start = self.start.saturating_add(1);
         Some(Text { raw, start })
     }
 
-    /// Whether the value is this very string.
+    /// Returns `true` if the value is exactly this string.
     pub(super) fn is(self, word: &str) -> bool {
         self.text().is_some_and(|text| text.is(word))
     }
 
-    /// Whether the value is anything but `null`, `false` or an empty string.
+    /// Returns `true` if the value is anything but `null`, `false` or an empty string.
     pub(super) fn is_set(self) -> bool {
         !matches!(self.raw(), "null" | "false" | "\"\"")
     }
 
-    /// The values of an array; none where it is something else.
+    /// Returns the values of an array; nothing if it is something else.
     pub(super) fn elements(self) -> impl Iterator<Item = Span<'a>> {
         self.inside('[')
     }
 
-    /// The named members of an object; none where it is something else. `None` where one of the names is there twice.
+    /// Returns the members with these names; no members if it is not an object. Returns `None` if one of the names
+    /// occurs twice.
     pub(super) fn members<const N: usize>(self, names: [&str; N]) -> Option<[Option<Span<'a>>; N]> {
         let mut found = [None; N];
         let mut items = self.inside('{');
@@ -90,30 +91,30 @@ impl<'a> Span<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// Where the text starts in the body.
+    /// Returns the offset of the text in the body.
     pub(super) fn start(self) -> usize {
         self.start
     }
 
-    /// Bytes in the body: no text has more characters than that.
+    /// Returns its length in the body in bytes, which is at least its number of characters.
     pub(super) fn bytes(self) -> usize {
         self.raw.len()
     }
 
-    /// Characters, decoded; `None` where half a surrogate pair stands alone.
+    /// Returns the number of characters after decoding, or `None` if there is an unpaired surrogate.
     pub(super) fn count(self) -> Option<usize> {
         self.chars().try_fold(0_usize, |count, (_, decoded)| {
             decoded.map(|_| count.saturating_add(1))
         })
     }
 
-    /// Where the n-th character starts in the body; past the last one, the end of the text.
+    /// Returns the offset of the n-th character in the body; past the last one, the end of the text.
     pub(super) fn offset(self, n: usize) -> usize {
         let inside = self.chars().nth(n).map_or(self.raw.len(), |(at, _)| at);
         self.start.saturating_add(inside)
     }
 
-    /// Whether the text is a `data:` URL from its first character to its last.
+    /// Returns `true` if the text is a `data:` URL from its first character to its last.
     pub(super) fn is_data_url(self) -> bool {
         let mut chars = self.chars().map(|(_, decoded)| decoded);
         let scheme = "data:".chars().all(|wanted| {
@@ -145,7 +146,7 @@ fn is_url_char(found: char) -> bool {
     found.is_ascii_alphanumeric() || "-._~:/?#[]@!$&'()*+,;=%".contains(found)
 }
 
-/// The values between two brackets one after the other: in an object a key, its value, a key, its value.
+/// The values between two brackets in order; for an object, keys and values alternate.
 struct Items<'a> {
     body: &'a str,
     at: usize,
@@ -173,7 +174,7 @@ fn is_separator(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':')
 }
 
-/// The length of the value that comes first.
+/// Returns the length of the first value.
 fn length(rest: &[u8]) -> usize {
     match rest.first() {
         Some(b'"' | b'{' | b'[') => Depth::length(rest),
@@ -184,7 +185,7 @@ fn length(rest: &[u8]) -> usize {
     }
 }
 
-/// The characters of a string with their places; no character for half a surrogate pair.
+/// The characters of a string with their offsets; `None` for an unpaired surrogate.
 struct Chars<'a> {
     raw: &'a str,
     at: usize,
@@ -206,7 +207,7 @@ impl Iterator for Chars<'_> {
     }
 }
 
-/// The character of an escape at the start of a text, and how many bytes it takes.
+/// Returns the character of the escape that a text starts with, and its length in bytes.
 fn escaped(rest: &str) -> (Option<char>, usize) {
     let short = |decoded| (Some(decoded), 2);
     match rest.as_bytes().get(1) {
@@ -227,11 +228,12 @@ fn coded(rest: &str) -> (Option<char>, usize) {
     if let Some(decoded) = char::from_u32(u32::from(first)) {
         return (Some(decoded), 6);
     }
+    // A surrogate counts only as the first of a pair of escapes.
     let pair = unit(rest, 6).and_then(|second| char::decode_utf16([first, second]).next()?.ok());
     (pair, if pair.is_some() { 12 } else { 6 })
 }
 
-/// The number in a `\uXXXX` at this place.
+/// Returns the number of the `\uXXXX` escape at this offset.
 fn unit(rest: &str, at: usize) -> Option<u16> {
     let digits = rest.get(at..)?.strip_prefix("\\u")?.get(..4)?;
     u16::from_str_radix(digits, 16).ok()

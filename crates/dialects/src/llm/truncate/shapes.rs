@@ -1,6 +1,6 @@
-//! Which texts of a request may be cut.
+//! The texts of a request that may be cut.
 //!
-//! Only what is listed here is ever looked at, so whatever an API adds later stays whole until somebody lists it.
+//! Only what is listed here is ever inspected, so anything that an API adds later is left whole until it is listed.
 
 mod walk;
 
@@ -9,14 +9,14 @@ pub(super) use walk::Longest;
 use super::scan::Span;
 use walk::Walk;
 
-/// Finds the longest text that may be cut; `None` where there is none, or where an object says something twice.
+/// Finds the longest text that may be cut. Returns `None` if there is none, or if an object repeats a member.
 pub(super) fn longest(root: Span<'_>) -> Option<Longest<'_>> {
     let mut walk = Walk::default();
     walk.request(root)?;
     walk.best
 }
 
-/// Who says something. `Other` is never cut: system, developer, and every role that is not known.
+/// The author of a turn. `Other` is never cut: system, developer, and every unknown role.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Speaker {
     Asker,
@@ -41,7 +41,8 @@ impl Speaker {
     }
 }
 
-/// Blocks in blocks: a tool's result in a turn, a document in that result, the content of that document.
+/// The nesting of blocks that is followed: a tool's result in a turn, a document in that result, the content of that
+/// document.
 const BLOCK_DEPTH: usize = 3;
 
 const TEXT_BLOCKS: [&str; 3] = ["text", "input_text", "output_text"];
@@ -52,7 +53,7 @@ const CALL_OUTPUTS: [&str; 3] = [
     "apply_patch_call_output",
 ];
 
-/// Every step answers `None` where the body must be left alone as a whole.
+/// Every step returns `None` if the body must be left alone as a whole.
 impl<'a> Walk<'a> {
     fn request(&mut self, root: Span<'a>) -> Option<()> {
         let [messages, input, contents, prompt] =
@@ -66,7 +67,7 @@ impl<'a> Walk<'a> {
         self.member(prompt, Self::texts)
     }
 
-    /// A string, or the strings of an array.
+    /// Visits a string, or the strings of an array.
     fn texts(&mut self, value: Span<'a>) -> Option<()> {
         self.offer(value);
         self.elements(value, |walk, element| {
@@ -75,7 +76,7 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// What the assistant says counts only once another turn follows: at the end of all it is a prefill.
+    /// Visits turns in order. The assistant's text counts only once another turn follows: at the end it is a prefill.
     fn turns(
         &mut self,
         turns: Span<'a>,
@@ -90,13 +91,14 @@ impl<'a> Walk<'a> {
             }
             Some(())
         })?;
+        // The last turns are the assistant's, so the longest text before them wins.
         if let Some(earlier) = before {
             self.best = earlier;
         }
         Some(())
     }
 
-    /// A turn of a chat completion, of Anthropic's messages or of Bedrock's converse.
+    /// Visits a turn of a chat completion, of Anthropic's messages or of Bedrock's converse.
     fn message(&mut self, turn: Span<'a>) -> Option<Speaker> {
         let [role, content] = turn.members(["role", "content"])?;
         let speaker = Speaker::of(role);
@@ -106,7 +108,7 @@ impl<'a> Walk<'a> {
         Some(speaker)
     }
 
-    /// An item of a responses call: a message, or what a tool gave.
+    /// Visits an item of a responses call: a message, or the output of a tool.
     fn item(&mut self, item: Span<'a>) -> Option<Speaker> {
         let [kind, output] = item.members(["type", "output"])?;
         if is_one_of(kind, &CALL_OUTPUTS) {
@@ -132,7 +134,7 @@ impl<'a> Walk<'a> {
         self.blocks(content, BLOCK_DEPTH)
     }
 
-    /// A string, or an array of blocks.
+    /// Visits a string, or an array of blocks.
     fn blocks(&mut self, content: Span<'a>, depth: usize) -> Option<()> {
         let Some(left) = depth.checked_sub(1) else {
             return Some(());
@@ -157,7 +159,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Bedrock's converse names the kind of a block by its only member.
+    /// Visits a block without a type: Bedrock's converse names the kind of a block by its only member.
     fn untyped_block(&mut self, block: Span<'a>, depth: usize) -> Option<()> {
         let [text, result, document] = block.members(["text", "toolResult", "document"])?;
         self.member(text, Self::leaf)?;
@@ -171,7 +173,7 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// Where a document comes from: only plain text can be cut.
+    /// Visits the source of a document: only plain text can be cut.
     fn source(&mut self, source: Span<'a>, depth: usize) -> Option<()> {
         let [kind, data, text, content] = source.members(["type", "data", "text", "content"])?;
         if is_one_of(kind, &["text"]) {
@@ -186,7 +188,8 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// A part of a Gemini turn. One with a signature belongs to the model's thinking and is checked by the server.
+    /// Visits a part of a Gemini turn. A part with a signature belongs to the model's thinking and is verified by the
+    /// server.
     fn part(&mut self, part: Span<'a>) -> Option<()> {
         let [text, response, snake_response] =
             part.members(["text", "functionResponse", "function_response"])?;
@@ -199,7 +202,7 @@ impl<'a> Walk<'a> {
         self.member(snake_response, Self::function_response)
     }
 
-    /// What a tool gave is an object here; these are the members that are documented to hold its text.
+    /// Visits a tool's output, which is an object here; these members are documented to hold its text.
     fn function_response(&mut self, value: Span<'a>) -> Option<()> {
         let [response] = value.members(["response"])?;
         self.member(response, |walk, response| {

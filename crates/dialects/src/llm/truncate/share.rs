@@ -1,6 +1,6 @@
-//! How much of a text is kept.
+//! The share of a text that is kept.
 
-/// The part of a text's characters that is kept: a fraction below 1, of whole numbers.
+/// The share of a text's characters that is kept: a fraction below 1, in whole numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fraction {
     kept: u128,
@@ -10,9 +10,9 @@ pub(crate) struct Fraction {
 const MILLION: u32 = 1_000_000;
 
 impl Fraction {
-    /// What fits, from the numbers of tokens that the error states: `limit / actual`, and a tenth less, since tokens
-    /// are not characters. Numbers that contradict the error (nothing is allowed, or no more was sent than is allowed)
-    /// give the default.
+    /// Returns the share that fits by the token counts in the error: `limit / actual`, less a tenth, since tokens are
+    /// not characters. Counts that contradict the error (nothing is allowed, or the request is below the limit) give
+    /// the default.
     pub(crate) fn fitting(limit: u64, actual: u64) -> Self {
         if limit == 0 || limit > actual {
             return Self::default();
@@ -23,7 +23,7 @@ impl Fraction {
         }
     }
 
-    /// So many millionths; 0, and a million or more, give the default.
+    /// Returns a share in millionths; 0, and a million or more, give the default.
     pub(crate) fn millionths(kept: u32) -> Self {
         if kept == 0 || kept >= MILLION {
             return Self::default();
@@ -34,7 +34,8 @@ impl Fraction {
         }
     }
 
-    /// How many of `chars` characters are kept, rounded down, at least one; `None` where one or none is there.
+    /// Returns the number of characters to keep of `chars`, rounded down, at least one. Returns `None` if `chars` is
+    /// less than two.
     pub(super) fn of(self, chars: usize) -> Option<usize> {
         let most = chars.checked_sub(1).filter(|most| *most > 0)?;
         let kept = u128::try_from(chars)

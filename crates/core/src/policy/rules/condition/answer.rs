@@ -1,20 +1,20 @@
-//! Conditions on what an answer holds: a part of a header, a place of a JSON body, an element of an XML one.
+//! Conditions on the content of a response: a part of a header, a location in a JSON body, an element of an XML one.
 
 use super::{Condition, Test, Value, ValueTest};
 use crate::error::ConfigError;
 use crate::error_body::{ErrorBody, Pointer};
 use http::{HeaderMap, HeaderName};
 
-/// The longest line of a header that is looked at, in bytes.
+/// The longest header line that is looked at, in bytes.
 const MAX_LINE_BYTES: usize = 1024;
-/// As many lines of a header are looked at.
+/// The number of lines of a header that are looked at.
 const MAX_LINES: usize = 8;
 
-/// A response header one of whose lines, or a part of them by its name, has a value.
+/// A test of a response header: one of its lines, or a named part of one, has a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HeadTest {
     pub(crate) name: HeaderName,
-    /// `left` of `used=3, left=2`.
+    /// The name of the part: `left` in `used=3, left=2`.
     pub(crate) part: Option<String>,
     pub(crate) wanted: ValueTest,
 }
@@ -37,7 +37,7 @@ impl HeadTest {
     }
 }
 
-/// The lines of a header that are short enough to be looked at.
+/// Returns the lines of a header that are short enough to be looked at.
 pub(crate) fn lines<'a>(
     headers: &'a HeaderMap,
     name: &HeaderName,
@@ -47,7 +47,7 @@ pub(crate) fn lines<'a>(
     short.filter_map(|line| std::str::from_utf8(line.as_bytes()).ok())
 }
 
-/// The values of a part by its name: `left` of `used=3, left=2`.
+/// Returns the values of a part by its name: `left` in `used=3, left=2`.
 pub(crate) fn parts<'a>(line: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
     line.split([',', ';', '&']).filter_map(move |part| {
         let (own, value) = part.split_once(['=', ':'])?;
@@ -56,7 +56,7 @@ pub(crate) fn parts<'a>(line: &'a str, name: &str) -> impl Iterator<Item = &'a s
     })
 }
 
-/// A place of a JSON body that has a value.
+/// A test of a JSON body: a location has a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct JsonTest {
     pub(crate) pointer: Pointer,
@@ -73,7 +73,7 @@ impl JsonTest {
     }
 }
 
-/// An element of an XML error that holds one of these texts.
+/// A test of an XML error: the text of an element is one of these.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct XmlTest {
     pub(crate) tag: String,
@@ -93,8 +93,8 @@ impl Condition {
         Self::of(Test::Header(vec![HeadTest::new(name, ValueTest::There)]))
     }
 
-    /// Holds for responses one of whose lines of this header is this value as a whole, without the blanks around it; case does
-    /// not matter. [`head`](Self::head) takes parts, starts and numbers.
+    /// Holds for responses with a line of this header that is this value as a whole, without the blanks around it; case
+    /// is ignored. [`head`](Self::head) takes parts, starts and numbers.
     ///
     /// ```
     /// use http::HeaderName;
@@ -107,7 +107,7 @@ impl Condition {
         Self::of(Test::Header(vec![HeadTest::new(name, wanted)]))
     }
 
-    /// Holds for responses one of whose lines of this header has this value. The first 8 lines count, each of at most
+    /// Holds for responses with a line of this header that has this value. The first 8 lines count, each of at most
     /// 1,024 bytes.
     ///
     /// ```
@@ -122,13 +122,13 @@ impl Condition {
     ///
     /// # Errors
     ///
-    /// A value that no header can have: an empty list, or a part that is empty.
+    /// A value that no header can have: an empty list, or an empty part.
     pub fn head(name: HeaderName, value: impl Into<Value>) -> Result<Self, ConfigError> {
         Self::of_head(name, None, value.into())
     }
 
-    /// Holds for responses where this part of a header of several has this value: `left` of `used=3, left=2`. Parts end at
-    /// `,`, `;` or `&`, their names at `=` or `:`; the case of a name does not matter.
+    /// Holds for responses with this value in a named part of a header: `left` in `used=3, left=2`. Parts end at `,`,
+    /// `;` or `&`, their names at `=` or `:`; the case of a name is ignored.
     ///
     /// # Errors
     ///
@@ -156,8 +156,9 @@ impl Condition {
         }])))
     }
 
-    /// Holds where a place of a JSON error body has this value. The place is a pointer of RFC 6901 in which `*` stands
-    /// for any member or item. A number and a text of its digits are the same. Without the feature `dialects` it never holds.
+    /// Holds if a location in a JSON error body has this value. The location is an RFC 6901 pointer in which `*`
+    /// matches any member or item. A number and a text of its digits are the same. Without the feature `dialects` it
+    /// never holds.
     ///
     /// ```
     /// use http_retry::rules::{Condition, Value};
@@ -169,21 +170,21 @@ impl Condition {
     ///
     /// # Errors
     ///
-    /// No pointer, or an empty list of values.
+    /// An invalid pointer, or an empty list of values.
     pub fn json(pointer: &str, value: impl Into<Value>) -> Result<Self, ConfigError> {
         let Value(wanted) = value.into();
         let pointer_read = Pointer::parse(pointer)?;
         if wanted.is_empty() {
             return Err(ConfigError::new("json", pointer, NOTHING));
         }
-        // The number that a service writes is the number that is meant, and a text of it too.
+        // A number counts as the service writes it, and so does a text of the same digits.
         Ok(Self::of(Test::Json(JsonTest {
             pointer: pointer_read,
             wanted,
         })))
     }
 
-    /// Holds where the first element of this name in an XML error body holds one of these texts, as
+    /// Holds if the first element of this name in an XML error body has one of these texts, as
     /// [`ErrorBody::xml`](crate::policy::ErrorBody::xml) finds it.
     ///
     /// ```

@@ -1,4 +1,4 @@
-//! Conditions on the request, and on how often it was sent.
+//! Conditions on the request, and on the number of its attempts.
 
 use super::{Condition, Test};
 use crate::error::ConfigError;
@@ -6,14 +6,14 @@ use http::Method;
 use std::ops::{Bound, RangeBounds};
 
 impl Condition {
-    /// Holds for requests of this method. [`or`](Self::or) joins several. Only the HTTP adapters know the method; elsewhere it
-    /// never holds.
+    /// Holds for requests with this method. [`or`](Self::or) joins several. Only the HTTP adapters know the method;
+    /// elsewhere the condition never holds.
     pub fn method(method: Method) -> Self {
         Self::of(Test::Method(vec![method]))
     }
 
-    /// Holds for requests to a path like this one, in which `*` stands for anything, slashes too. The query does not count.
-    /// Where the path is not known, it does not hold.
+    /// Holds for requests to a path that matches this pattern, in which `*` matches anything, slashes too. The query is
+    /// ignored. If the path is not known, the condition does not hold.
     ///
     /// ```
     /// use http::Method;
@@ -25,7 +25,7 @@ impl Condition {
     ///
     /// # Errors
     ///
-    /// A pattern that starts neither with a slash nor with `*`, or that has a query.
+    /// A pattern that starts with neither a slash nor `*`, or that has a query.
     pub fn path(pattern: impl Into<String>) -> Result<Self, ConfigError> {
         let pattern = pattern.into();
         let is_path = pattern.starts_with(['/', '*']) && !pattern.contains(['?', '#']);
@@ -40,20 +40,21 @@ impl Condition {
         }
     }
 
-    /// Holds for requests that carry a key of idempotency: `idempotency-key`, `x-idempotency-key`, or the header of the
-    /// policy's dialect for it.
+    /// Holds for requests that carry an idempotency key: in `idempotency-key`, `x-idempotency-key`, or the header of
+    /// the policy's dialect for it.
     pub fn keyed() -> Self {
         Self::of(Test::Keyed)
     }
 
-    /// Holds for requests that do no more harm twice than once: by their method, an idempotency key, their own word
-    /// ([`RetryOverride::idempotent`](crate::RetryOverride::idempotent)) or the policy's [`Methods`](crate::Methods).
+    /// Holds for requests that may be processed twice without harm: by their method, an idempotency key, their own
+    /// setting ([`RetryOverride::idempotent`](crate::RetryOverride::idempotent)) or the policy's
+    /// [`Methods`](crate::Methods).
     pub fn idempotent() -> Self {
         Self::of(Test::Idempotent(true))
     }
 
-    /// Holds after these attempts; the first is 1. `..3` is the first two, `3..` the third and all later ones. Every attempt
-    /// counts, also those that a rule waits for.
+    /// Holds after these attempts; the first is 1. `..3` is the first two, `3..` the third and all later ones. Every
+    /// attempt counts, including those that follow a rule's wait.
     ///
     /// ```
     /// use http_retry::rules::{Condition, Failover, Rule};
@@ -87,7 +88,7 @@ impl Condition {
     }
 }
 
-/// Whether a text is like a pattern in which `*` stands for anything.
+/// Returns `true` if a text matches a pattern in which `*` matches anything.
 pub(crate) fn matches_glob(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
@@ -97,6 +98,7 @@ pub(crate) fn matches_glob(pattern: &str, text: &str) -> bool {
     let Some(last) = pattern.contains('*').then(|| parts.next_back()).flatten() else {
         return rest.is_empty();
     };
+    // The first occurrence of each part leaves the most text for the rest, so no other need be tried.
     for part in parts {
         match rest.split_once(part) {
             Some((_, after)) => rest = after,

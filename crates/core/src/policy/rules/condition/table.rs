@@ -1,4 +1,4 @@
-//! Conditions as tables of a service use them: on one response, without a policy and its rules.
+//! Conditions in the tables of a service: on one response, without a policy and its rules.
 
 use super::{Condition, Test};
 use super::{ConditionInput, SuccessBodyTest};
@@ -9,25 +9,25 @@ use crate::policy::request_facts::RequestLine;
 use std::fmt;
 use std::sync::Arc;
 
-/// What [`Condition::matches`] decides by.
+/// The evidence by which [`Condition::matches`] decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Evidence {
-    /// The head, and the body of a failure if it has been read: it may still be, so that a test of a body that was not
-    /// read is undecided. A test of the body of a success is always undecided.
+    /// The head, and the body of a failure if it has been read. It may still be read later, so a test of an unread body
+    /// is undecided. A test of the body of a success is always undecided.
     Head,
-    /// The head and the body; nothing more will be read. A test of a body that was not read does not hold. Of a success
-    /// only a whole body of JSON or XML counts; without one a test of it is undecided, behind a `!` too.
+    /// The head and the body; nothing more will be read. A test of an unread body does not hold. For a success, only a
+    /// whole body of JSON or XML counts; without one, a test of it is undecided, even behind a `!`.
     Body,
-    /// The same, but a test of a body that was not read, is not whole or can be read in two ways is undecided, behind a `!`
-    /// too: for what must not be wrong, such as that the server has not processed the request.
+    /// The same, but a test of a body that is unread, incomplete or ambiguous is undecided, even behind a `!`: for
+    /// decisions that must not be wrong, such as that the server has not processed the request.
     Certain,
 }
 
 impl Condition {
-    /// Returns whether a response meets the condition; `None` if that is undecided ([`Evidence`] says when).
+    /// Returns `Some(true)` if a response meets the condition, and `None` if that is undecided (see [`Evidence`]).
     ///
-    /// Conditions on an attempt's number and on what the policy makes of an outcome never hold here
+    /// Conditions on an attempt's number and on the policy's view of an outcome never hold here
     /// ([`is_about_calls`](Self::is_about_calls)).
     ///
     /// ```
@@ -63,7 +63,8 @@ impl Condition {
         })
     }
 
-    /// Holds if this function says so of a response whose body has been read; `name` is for `Debug`. It must not panic.
+    /// Holds if this function returns `true` for a response whose body has been read; `name` is for `Debug`. It must
+    /// not panic.
     ///
     /// ```
     /// use http_retry::rules::Condition;
@@ -78,12 +79,12 @@ impl Condition {
         Self::of(Test::Function(Function { name, holds }))
     }
 
-    /// Returns the conditions that [`and`](Self::and) has joined, each alone.
+    /// Returns the conditions that [`and`](Self::and) has joined, each on its own.
     pub fn parts(&self) -> impl Iterator<Item = Self> {
         self.0.iter().cloned().map(Self::of)
     }
 
-    /// Returns the places of a JSON body that it looks at.
+    /// Returns the locations in a JSON body that it looks at.
     #[must_use]
     pub fn pointers(&self) -> Vec<Pointer> {
         let tests = self.tests().into_iter();
@@ -116,8 +117,8 @@ impl Condition {
         })
     }
 
-    /// Returns `true` if it looks at more than a response: at the number of the attempt, at an error without a response,
-    /// or at what the policy makes of the outcome.
+    /// Returns `true` if it looks at more than a response: at the number of the attempt, at an error without a
+    /// response, or at the policy's view of the outcome.
     #[must_use]
     pub fn is_about_calls(&self) -> bool {
         self.tests().into_iter().any(|test| {
@@ -132,7 +133,7 @@ impl Condition {
         })
     }
 
-    /// Its tests, however deep, without those that join others.
+    /// Returns its tests at any depth, without those that join others.
     fn tests(&self) -> Vec<&Test> {
         let (mut found, mut left) = (Vec::new(), vec![self]);
         while let Some(condition) = left.pop() {
@@ -148,7 +149,7 @@ impl Condition {
     }
 }
 
-/// A function as a test, by its name.
+/// A function as a test, with its name.
 #[derive(Clone)]
 pub(crate) struct Function {
     name: &'static str,

@@ -1,11 +1,11 @@
-//! What a part of an answer must be.
+//! The required value of a part of a response.
 
 use crate::policy::verdict::bare_name;
 
-/// What a value must be, of a header or of a place in a body; a list means "one of".
+/// The required value of a header or of a location in a body; a list means "one of".
 ///
-/// A text stands for [`Value::is`], a whole number for [`Value::number`], and a list of texts for one of them. Blanks around a
-/// value do not count. A condition refuses an empty list, and an empty text where every value would have it.
+/// A text converts to [`Value::is`], a whole number to [`Value::number`], and a list of texts to any of them. Blanks
+/// around a value are ignored. A condition refuses an empty list, and an empty text that every value would match.
 ///
 /// ```
 /// use http::HeaderName;
@@ -26,39 +26,39 @@ pub(crate) enum ValueTest {
     /// Anything, as long as it is there.
     There,
     Is(Vec<String>),
-    /// Its name, without a namespace before it and an address behind it.
+    /// The name, without a namespace before it and an address after it.
     Name(Vec<String>),
-    /// In lower case, as header values are compared.
+    /// The start, in lower case, as header values are compared.
     Starts(Vec<String>),
-    /// In lower case and without `_`, `-`, `.` and blanks.
+    /// A part, in lower case and without `_`, `-`, `.` and blanks.
     Has(Vec<String>),
     Number(Vec<u64>),
     AnyNumber,
 }
 
 impl Value {
-    /// Any value, also an empty one, as long as it is there.
+    /// Matches any value, also an empty one, as long as it is there.
     pub fn any() -> Self {
         Self(ValueTest::There)
     }
 
-    /// One of these values: in a header whatever the case, in a body written just so.
+    /// Matches one of these values: in a header whatever the case, in a body exactly.
     pub fn is(values: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self(ValueTest::Is(values.into_iter().map(Into::into).collect()))
     }
 
-    /// One of these names, which may have a namespace that ends in `#` before it and an address that starts with `:`
-    /// behind it, as AWS writes the names of its errors.
+    /// Matches one of these names, with or without a namespace that ends in `#` before it and an address that starts
+    /// with `:` after it, as AWS writes the names of its errors.
     pub fn name(names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self(ValueTest::Name(names.into_iter().map(Into::into).collect()))
     }
 
-    /// A value that starts with this text; case does not matter.
+    /// Matches a value that starts with this text; case is ignored.
     pub fn starts(start: impl AsRef<str>) -> Self {
         Self::starts_with_any([start])
     }
 
-    /// A value that starts with one of these texts; case does not matter.
+    /// Matches a value that starts with one of these texts; case is ignored.
     pub fn starts_with_any(starts: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         let starts = starts
             .into_iter()
@@ -66,24 +66,24 @@ impl Value {
         Self(ValueTest::Starts(starts.collect()))
     }
 
-    /// A value that has one of these texts in it, both in lower case and without `_`, `-`, `.` and blanks.
+    /// Matches a value that contains one of these texts, both in lower case and without `_`, `-`, `.` and blanks.
     pub fn has(parts: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         Self(ValueTest::Has(
             parts.into_iter().map(|part| plain(part.as_ref())).collect(),
         ))
     }
 
-    /// A value that begins with this whole number: 0 stands for `0`, `0.0` and `0;w=60`, and not for `05`.
+    /// Matches a value that begins with this whole number: 0 matches `0`, `0.0` and `0;w=60`, but not `05`.
     pub fn number(number: u64) -> Self {
         Self::numbers([number])
     }
 
-    /// A value that begins with one of these whole numbers, as [`number`](Self::number) says.
+    /// Matches a value that begins with one of these whole numbers, as for [`number`](Self::number).
     pub fn numbers(numbers: impl IntoIterator<Item = u64>) -> Self {
         Self(ValueTest::Number(numbers.into_iter().collect()))
     }
 
-    /// A value that is a whole number or a decimal, not below 0.
+    /// Matches a value that is a whole number or a decimal, not below 0.
     pub fn any_number() -> Self {
         Self(ValueTest::AnyNumber)
     }
@@ -146,7 +146,7 @@ fn plain(text: &str) -> String {
     kept.flat_map(char::to_lowercase).collect()
 }
 
-/// The whole number that a text begins with.
+/// Returns the whole number that a text begins with, or `None` if there is none.
 fn leading(text: &str) -> Option<u64> {
     let digits = text
         .find(|c: char| !c.is_ascii_digit())

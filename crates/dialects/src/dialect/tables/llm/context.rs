@@ -1,9 +1,9 @@
-//! Whether the prose of an error says that the request does not fit the model.
+//! Prose that reports a request as too long for the model.
 
-/// Whether a sentence says that the prompt is too long for the model.
+/// Returns `true` if a sentence reports that the prompt is too long for the model.
 ///
-/// Providers give this a code of its own only in part; so a sentence counts that names both what is measured (the
-/// context length, the input tokens) and that it is too much. The length of a field, or of the answer alone, does not.
+/// Not every provider has a code for this, so a sentence counts if it names both the measure (the context length, the
+/// input tokens) and that it is exceeded. The length of a field, or of the output alone, does not count.
 pub(super) fn overflows(text: &str) -> bool {
     let text = text.to_lowercase();
     let mut sentences = text.split(['\n', ';']).flat_map(|line| line.split(". "));

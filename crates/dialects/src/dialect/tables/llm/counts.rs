@@ -1,26 +1,26 @@
 //! Token counts in the prose of an error.
 
-/// What an error says of a request that did not fit.
+/// The token counts in the error for a request that did not fit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct TokenCounts {
     /// The tokens of the prompt.
     pub(crate) input: Option<u64>,
-    /// The tokens kept free for the answer.
+    /// The tokens reserved for the output.
     pub(crate) output: Option<u64>,
-    /// What the model, or one request, may hold.
+    /// The limit of the model, or of one request.
     pub(crate) limit: Option<u64>,
 }
 
-/// The counts of a message such as `maximum context length is 8192 tokens, your messages resulted in 9000`.
+/// Returns the counts of a message such as `maximum context length is 8192 tokens, your messages resulted in 9000`.
 ///
-/// Each number is read by the words around it, since every provider has a sentence of its own.
+/// Each number is interpreted by the words around it, since every provider has its own sentence.
 pub(crate) fn context_counts(text: &str) -> TokenCounts {
     let text = text.to_ascii_lowercase();
     let parts = parts(&text);
     sum(&parts).unwrap_or_else(|| by_words(&parts))
 }
 
-/// `Limit N, Requested M`: what a request asks for and how much one may.
+/// Returns the two counts of `Limit N, Requested M`.
 pub(crate) fn limit_and_requested(text: &str) -> Option<(u64, u64)> {
     let text = text.to_ascii_lowercase();
     let parts = parts(&text);
@@ -29,13 +29,13 @@ pub(crate) fn limit_and_requested(text: &str) -> Option<(u64, u64)> {
     Some((limit, requested))
 }
 
-/// Whether the prose names a limit of zero, which no wait can help.
+/// Returns `true` if the prose names a limit of zero, for which no wait can help.
 pub(super) fn has_zero_limit(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     behind(&parts(&text), "limit").any(|limit| limit == 0)
 }
 
-/// More than any message needs, so that an echoed prompt costs little.
+/// The most parts of a message that are read: more than any message needs, so that an echoed prompt costs little.
 const MAX_PARTS: usize = 4_096;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,7 +45,8 @@ enum CountToken<'a> {
     Mark(char),
 }
 
-/// Text in lower case as words, whole numbers and marks; a number inside a name, or with a fraction, is a word.
+/// Splits a text in lower case into words, whole numbers and marks; a number inside a name, or with a fraction, is a
+/// word.
 fn parts(text: &str) -> Vec<CountToken<'_>> {
     let (mut rest, mut parts) = (text.trim_start(), Vec::new());
     while let Some(first) = rest.chars().next() {
@@ -66,7 +67,8 @@ fn parts(text: &str) -> Vec<CountToken<'_>> {
     parts
 }
 
-/// Letters, digits and what joins them: `gpt-4.1-mini`, `max_tokens`, `200,000`.
+/// Returns the leading word: letters, digits and the marks that join them, as in `gpt-4.1-mini`, `max_tokens`,
+/// `200,000`.
 fn word(text: &str) -> &str {
     let mut end = 0;
     let mut chars = text.char_indices().peekable();
@@ -92,7 +94,7 @@ fn whole_number(word: &str) -> Option<u64> {
     number.then(|| word.replace(',', "").parse().unwrap_or(u64::MAX))
 }
 
-/// The numbers directly behind a word.
+/// Returns the numbers directly after a word.
 fn behind<'a>(parts: &'a [CountToken<'_>], word: &'a str) -> impl Iterator<Item = u64> + 'a {
     let mut after_word = false;
     parts.iter().filter_map(move |part| {
@@ -106,7 +108,7 @@ fn behind<'a>(parts: &'a [CountToken<'_>], word: &'a str) -> impl Iterator<Item 
     })
 }
 
-/// `188240 + 21333 > 200000`, `213462 > 200000` and `(5000 > 4096 - 100)`.
+/// Returns the counts of `188240 + 21333 > 200000`, `213462 > 200000` and `(5000 > 4096 - 100)`.
 fn sum(parts: &[CountToken<'_>]) -> Option<TokenCounts> {
     use CountToken::{Mark, Number, Word};
     let counts = |input, output, limit| TokenCounts {
@@ -139,7 +141,7 @@ fn sum(parts: &[CountToken<'_>]) -> Option<TokenCounts> {
     })
 }
 
-/// What the words before a number make of it; of the clear ones the last decides.
+/// The meaning that the words around a number give it. If several are clear, the last one decides.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Cue {
     Limit,
@@ -157,6 +159,7 @@ fn by_words(parts: &[CountToken<'_>]) -> TokenCounts {
                 clear = clear_cue(word).or(clear);
                 vague = vague_cue(word).or(vague);
             }
+            // A number ends its phrase, so the words before it give no meaning to the next number.
             CountToken::Number(number) => {
                 let after = parts.get(at.saturating_add(1)..).unwrap_or_default();
                 counts.note(*number, clear.or(vague), following(after));
@@ -171,7 +174,8 @@ fn by_words(parts: &[CountToken<'_>]) -> TokenCounts {
 }
 
 impl TokenCounts {
-    /// A share named behind its number, `4500 in the messages`, goes before a total.
+    /// Notes a number. A part that is named after its number, as in `4500 in the messages`, takes precedence over a
+    /// total.
     fn note(&mut self, number: u64, before: Option<Cue>, after: Option<Cue>) {
         match (before, after) {
             (Some(Cue::Limit), Some(Cue::Output)) | (Some(Cue::Neither), _) => {}
@@ -210,7 +214,7 @@ fn vague_cue(word: &str) -> Option<Cue> {
     is_input.then_some(Cue::Input)
 }
 
-/// What the few words behind a number, up to the end of the clause, make of it.
+/// Returns the meaning that the few words after a number, up to the end of the clause, give it.
 fn following(parts: &[CountToken<'_>]) -> Option<Cue> {
     const MAX_WORDS: usize = 5;
     let words = parts.iter().map_while(|part| match part {

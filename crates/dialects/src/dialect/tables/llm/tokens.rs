@@ -1,9 +1,9 @@
-//! What the code tokens of the providers mean.
+//! The meanings of the providers' code tokens.
 
 use http::HeaderMap;
 use http_retry_core::policy::{ErrorBody, Outcome};
 
-/// What one code token means.
+/// The meaning of one code token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokenKind {
     /// Money, credits or a daily quota are used up.
@@ -11,42 +11,42 @@ pub(super) enum TokenKind {
     /// The prompt does not fit the model.
     Context,
     ContentPolicy,
-    /// One field is too long, whatever the prose says of lengths.
+    /// One field is too long, whatever lengths the prose names.
     Field,
     TooLarge,
-    /// A limit on what runs at once, under a status that says otherwise.
+    /// A limit on concurrent requests, under the status of another failure.
     InFlight,
-    /// A limit that others share.
+    /// A limit that is shared with other accounts.
     SharedPool,
     Overloaded,
     /// A rate limit by name.
     RateLimit,
-    /// Some throttle: a name that is also given to overload.
+    /// Some throttle: the same name is also used for overload.
     Throttle,
     Timeout,
     Auth,
     Permission,
     NotFound,
     Conflict,
-    /// The provider failed inside: said at 503 to tell it from overload.
+    /// An internal failure of the provider; sent with 503, it is not an overload.
     Internal,
     /// The provider failed.
     Server,
     Invalid,
 }
 
-/// What is known of one kind of token.
+/// The tokens of one kind.
 struct Tokens {
     kind: TokenKind,
-    /// The status that it is usually sent with.
+    /// The status that they are usually sent with.
     status: u16,
-    /// Whole tokens, in lower case and without what [`plain`] leaves out.
+    /// Whole tokens, in lower case and without the marks that [`plain`] removes.
     whole: &'static str,
-    /// Words that providers put into tokens of their own; each is long enough to mean one thing.
+    /// Words inside the tokens of single providers; each is long enough to have one meaning.
     parts: &'static str,
 }
 
-/// All kinds; of several in one answer the first counts.
+/// All kinds, by precedence: if a response has several, the first counts.
 #[rustfmt::skip]
 const KNOWN: [Tokens; 18] = [
     tokens(TokenKind::Quota, 429,
@@ -93,13 +93,14 @@ const fn tokens(kind: TokenKind, status: u16, whole: &'static str, parts: &'stat
     }
 }
 
-/// Whether an answer has a token of one of these kinds.
+/// Returns `true` if a response has a token of one of these kinds.
 pub(super) fn has_token(outcome: &Outcome<'_>, kinds: &[TokenKind]) -> bool {
     let all = all(outcome.headers(), outcome.body());
     kinds.iter().any(|kind| all & bit(*kind) != 0)
 }
 
-/// The status that an error without one would have had: a number among its tokens, else what its tokens mean.
+/// Returns the status that an error without one would have had: a number among its tokens, or else the status of its
+/// kind.
 pub(super) fn own_status(headers: &HeaderMap, body: &ErrorBody) -> Option<u16> {
     let numbers = body.labels().iter().filter_map(|token| token.parse().ok());
     let mut statuses = numbers.filter(|status| (400..=599).contains(status));
@@ -108,7 +109,8 @@ pub(super) fn own_status(headers: &HeaderMap, body: &ErrorBody) -> Option<u16> {
     statuses.next().or_else(|| Some(first?.status))
 }
 
-/// Whether a token is one of the numbers by which Zhipu says that nothing is left; they mean it beside a 429 alone.
+/// Returns `true` if a token is one of the numbers by which Zhipu reports that nothing is left; they have this meaning
+/// with a 429 alone.
 pub(super) fn is_spent_by_number(_: &Outcome<'_>, body: &ErrorBody) -> bool {
     let numbers = ["1113", "1304", "1308", "1309", "1310"];
     body.labels()
@@ -116,7 +118,7 @@ pub(super) fn is_spent_by_number(_: &Outcome<'_>, body: &ErrorBody) -> bool {
         .any(|token| numbers.contains(&&**token))
 }
 
-/// The kinds of all tokens, a bit for each: those of the body, and the one in the header of AWS.
+/// Returns the kinds of all tokens, a bit for each: those of the body, and the one in the header of AWS.
 fn all(headers: Option<&HeaderMap>, body: Option<&ErrorBody>) -> u32 {
     let head = headers.and_then(|headers| headers.get("x-amzn-errortype"));
     let head = head.and_then(|token| token.to_str().ok());
@@ -134,18 +136,18 @@ fn all(headers: Option<&HeaderMap>, body: Option<&ErrorBody>) -> u32 {
 #[derive(Clone, Copy)]
 struct TokenKinds(u32);
 
-/// The longest token in a header that is looked at, in bytes.
+/// The longest token in a header that is read, in bytes.
 const MAX_TOKEN_CHARS: usize = 512;
 
 fn bit(kind: TokenKind) -> u32 {
     1_u32.checked_shl(kind as u32).unwrap_or_default()
 }
 
-/// What a token means, where it is a known one.
+/// Returns the kind of a token, or `None` if it is not known.
 ///
-/// A token is compared whole, in lower case and without `_`, `-` and blanks; AWS may put a namespace before it and an
-/// address behind it, and some send an address that ends with it. Families such as `organization_spend_limit_exceeded` are
-/// known by the words in the token.
+/// A token is compared whole, in lower case and without `_`, `-`, `.` and blanks; AWS may put a namespace before it and
+/// an address after it, and some providers send an address that ends with it. Families such as
+/// `organization_spend_limit_exceeded` are known by a word in the token.
 fn kind(token: &str) -> Option<TokenKind> {
     if is_quota_problem(token) {
         return Some(TokenKind::RateLimit);
@@ -157,6 +159,7 @@ fn kind(token: &str) -> Option<TokenKind> {
     let words = |words: &'static str| words.split_ascii_whitespace();
     let whole = |known: &&Tokens| words(known.whole).any(|whole| whole == name);
     let part = |known: &&Tokens| words(known.parts).any(|part| name.contains(part));
+    // A token that is known whole may contain a word of another kind, so whole tokens are compared first.
     match KNOWN.iter().find(whole) {
         None if is_of_a_day(name) => Some(TokenKind::Quota),
         None => Some(KNOWN.iter().find(part)?.kind),
@@ -164,8 +167,8 @@ fn kind(token: &str) -> Option<TokenKind> {
     }
 }
 
-/// Whether a token is the problem type of a request over its quota, which is one of requests in a time and not of money,
-/// as `quota_exceeded` alone is.
+/// Returns `true` if a token is the problem type of a request over its quota. This is a quota of requests in a time,
+/// not of money as `quota_exceeded` alone is.
 ///
 /// # Source
 ///
@@ -183,8 +186,8 @@ fn plain(token: &str) -> String {
     kept.collect::<String>().to_ascii_lowercase()
 }
 
-/// Whether a token names a limit of a day, a week or a month, as `openrouterfreetierdaily` does (not everything that is
-/// called daily is a limit), or credits that do not suffice.
+/// Returns `true` if a token names a limit of a day, a week or a month, such as `openrouterfreetierdaily` (not
+/// everything that is called daily is a limit), or insufficient credits.
 fn is_of_a_day(name: &str) -> bool {
     let holds = |words: &str| words.split(' ').any(|word| name.contains(word));
     let credits = name.starts_with("insufficient") && name.contains("credit");

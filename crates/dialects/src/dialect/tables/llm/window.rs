@@ -1,17 +1,18 @@
-//! Over how long a time the limit counts that an error's prose names.
+//! The time window of the limit that an error's prose names.
 
-/// Whether a sentence says that a limit of a day, a week or a month is reached, and none speaks of a shorter one.
+/// Returns `true` if a sentence reports that a limit of a day, a week or a month is reached, and none names a shorter
+/// one.
 ///
-/// A sentence counts that names the window and says that it is used up, as in `Rate limit exceeded: free-models-per-day`
-/// and `You have hit your weekly limit`; what a larger plan would allow (`upgrade for 1000 requests per day`) does not.
-/// Where a minute or an hour is named as well, nobody knows which of the two was reached.
+/// A sentence counts if it names the window and that it is used up, as in `Rate limit exceeded: free-models-per-day`
+/// and `You have hit your weekly limit`; the allowance of a larger plan (`upgrade for 1000 requests per day`) does not.
+/// If a minute or an hour is named as well, it is unknown which of the two was reached.
 pub(super) fn is_long(text: &str) -> bool {
     let text = text.to_lowercase();
     let windows = windows(&text);
     windows.long_is_reached && !windows.short
 }
 
-/// Whether the prose names a limit of an hour or less, which opens again soon.
+/// Returns `true` if the prose names a limit of an hour or less, which opens again soon.
 pub(super) fn is_short(text: &str) -> bool {
     windows(&text.to_lowercase()).short
 }
@@ -53,7 +54,7 @@ fn clauses(text: &str) -> impl Iterator<Item = &str> {
     sentences.flat_map(|sentence| sentence.split(", "))
 }
 
-/// The words of a clause and the strokes between them; an address says nothing.
+/// Returns the words of a clause and the slashes between them; URLs are ignored.
 fn words(clause: &str) -> impl Iterator<Item = &str> {
     let said = clause
         .split_whitespace()
@@ -69,16 +70,16 @@ fn words(clause: &str) -> impl Iterator<Item = &str> {
         })
 }
 
-/// How the words begin that say of a limit that it is used up.
+/// The beginnings of words that report a limit as used up.
 const LIMIT_REACHED: [&str; 8] = [
     "deplet", "exceed", "exhaust", "hit", "limited", "many", "past", "reach",
 ];
 
-/// The words before one: the last, and whether it is a number behind a `per`.
+/// The words before the current one.
 #[derive(Default)]
 struct Earlier<'a> {
     last: &'a str,
-    /// The number behind `per`, as in `per 24 hours`.
+    /// The number after `per`, as in `per 24 hours`.
     number: Option<u32>,
 }
 
@@ -88,12 +89,12 @@ impl<'a> Earlier<'a> {
         self.last = word;
     }
 
-    /// Whether a window follows.
+    /// Returns `true` if the next word may name a window.
     fn joins(&self) -> bool {
         matches!(self.last, "per" | "/" | "a" | "an" | "each" | "every") || self.number.is_some()
     }
 
-    /// The window that this word names.
+    /// Returns the window that this word names.
     fn window(&self, word: &str) -> Option<Window> {
         match word {
             "daily" | "weekly" | "monthly" | "rpd" | "tpd" => return Some(Window::Long),

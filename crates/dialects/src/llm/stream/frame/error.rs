@@ -1,12 +1,12 @@
-//! Errors in the events of a stream, brought into the form that they have in an error body.
+//! Errors in the events of a stream, converted to the form of an error body.
 
 use super::{ERROR, is_silent};
 use serde_json::{Map, Value, json};
 
-/// The error of an event: as it was sent, where it has the form of an error body; else what it holds of one.
+/// Returns the error of an event: as it was sent if it has the form of an error body, else converted to that form.
 ///
-/// `response.failed` gives the response that failed, a Bedrock exception what an answer with a failing status would
-/// hold (`__type` and the message), and an error deeper inside an object with it as `error`.
+/// For `response.failed` this is the failed response, for a Bedrock exception the body of the corresponding error
+/// response (`__type` and the message), and for an error deeper inside an object with it as `error`.
 pub(super) fn found(name: &str, members: &Map<String, Value>, text: &str) -> Option<Vec<u8>> {
     let response = members.get("response").filter(|response| {
         response
@@ -25,14 +25,14 @@ pub(super) fn found(name: &str, members: &Map<String, Value>, text: &str) -> Opt
     exception(members)
 }
 
-/// An error that is told in plain text.
+/// Converts an error in plain text.
 pub(super) fn from_text(text: &str) -> Vec<u8> {
     json!({ ERROR: { "message": text } })
         .to_string()
         .into_bytes()
 }
 
-/// Whether the object itself is an error body.
+/// Returns `true` if the object itself is an error body.
 fn is_error(name: &str, members: &Map<String, Value>) -> bool {
     let word = |member: &str| members.get(member).and_then(Value::as_str);
     let own_kind = word("type").unwrap_or(name);
@@ -44,7 +44,7 @@ fn is_error(name: &str, members: &Map<String, Value>) -> bool {
         || choices(members).any(|choice| ends_in_error(choice) && !has_error(choice))
 }
 
-/// An error in one of the places inside an event: a choice's, Groq's, or that of Cohere's last event.
+/// Returns an error inside an event: that of a choice, of Groq, or of Cohere's last event.
 fn inner(members: &Map<String, Value>) -> Option<&Value> {
     let holders = ["x_groq", "delta"]
         .into_iter()
@@ -55,7 +55,7 @@ fn inner(members: &Map<String, Value>) -> Option<&Value> {
         .find(|error| is_error_value(error))
 }
 
-/// A member such as `throttlingException`, which stands for the whole event.
+/// Converts a member such as `throttlingException`, which makes the whole event an error.
 fn exception(members: &Map<String, Value>) -> Option<Vec<u8>> {
     let (name, value) = members
         .iter()
@@ -87,7 +87,7 @@ fn ends_in_error(choice: &Value) -> bool {
     choice.get("finish_reason").and_then(Value::as_str) == Some(ERROR)
 }
 
-/// Whether a member that is called an error says something.
+/// Returns `true` if the value of an `error` member is a real error.
 fn is_error_value(error: &Value) -> bool {
     !error.is_number() && !error.is_boolean() && !is_silent(error, &[])
 }

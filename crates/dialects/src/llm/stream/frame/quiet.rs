@@ -1,9 +1,9 @@
-//! Events that belong to an answer and say nothing of it: beginnings, empty pieces, counts of tokens.
+//! Events without output: beginnings, empty chunks, token counts.
 
 use super::{is_silent, is_silent_member};
 use serde_json::Value;
 
-/// Members that label what is about to come. An encrypted beginning of a thought is not yet a thought.
+/// Members that label the output to come. An encrypted beginning of a thought is not yet a thought.
 const LABELS: [&str; 12] = [
     "type",
     "role",
@@ -19,7 +19,7 @@ const LABELS: [&str; 12] = [
     "encrypted_content",
 ];
 
-/// What else may stand beside the choices or the candidates of a chunk.
+/// Other members that may occur beside the choices or the candidates of a chunk.
 const ABOUT_THE_CHUNK: [&str; 16] = [
     "id",
     "object",
@@ -39,7 +39,7 @@ const ABOUT_THE_CHUNK: [&str; 16] = [
     "trafficType",
 ];
 
-/// Whether an event of this kind holds no output and ends nothing.
+/// Returns `true` if an event of this kind holds no output and ends nothing.
 pub(super) fn is_quiet(kind: &str, event: &Value) -> bool {
     let silent = |path: &str| {
         event
@@ -69,7 +69,7 @@ fn is_delta(kind: &str) -> bool {
     ) || kind.starts_with("response.") && kind.ends_with(".delta")
 }
 
-/// Bedrock's converse: the one member of an event names it.
+/// Bedrock's converse: the only member of an event names it.
 fn is_quiet_converse(event: &Value) -> bool {
     if event.get("messageStart").is_some() || event.get("contentBlockStop").is_some() {
         return true;
@@ -82,7 +82,7 @@ fn is_quiet_converse(event: &Value) -> bool {
         })
 }
 
-/// A chunk of a chat completion, a completion or a Gemini answer.
+/// A chunk of a chat completion, a completion or a Gemini response.
 fn is_quiet_chunk(event: &Value) -> bool {
     let list = |member: &str| event.get(member).and_then(Value::as_array);
     if let Some(choices) = list("choices") {
@@ -94,6 +94,7 @@ fn is_quiet_chunk(event: &Value) -> bool {
     let Some(members) = event.as_object() else {
         return false;
     };
+    // Without choices or candidates a chunk is quiet only if all of its members are known.
     let refused = event.pointer("/promptFeedback/blockReason").is_some();
     !refused
         && members

@@ -20,7 +20,7 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// Takes a string as the longest one if it is.
+    /// Records a string if it is the longest one so far.
     pub(super) fn offer(&mut self, value: Span<'a>) {
         let Some(text) = value.text().filter(|text| self.may_win(*text)) else {
             return;
@@ -31,6 +31,7 @@ impl<'a> Walk<'a> {
         let wins = self.best.is_none_or(|best| {
             chars > best.chars || chars == best.chars && text.start() < best.text.start()
         });
+        // Tested last, since it reads the whole text.
         if wins && !text.is_data_url() {
             self.best = Some(Longest { text, chars });
         }
@@ -41,7 +42,7 @@ impl<'a> Walk<'a> {
         text.bytes() >= least
     }
 
-    /// Goes into a member, if it is there.
+    /// Visits a member if it is present.
     pub(super) fn member(
         &mut self,
         value: Option<Span<'a>>,
