@@ -133,7 +133,7 @@ impl RetryMiddleware {
     }
 }
 
-type Boxed<'a> = Pin<Box<dyn Future<Output = Result<Response>> + Send + 'a>>;
+type BoxResponse<'a> = Pin<Box<dyn Future<Output = Result<Response>> + Send + 'a>>;
 
 impl Middleware for RetryMiddleware {
     // By hand: an async function keeps every argument twice in its future, which here is allocated for each request. And a
@@ -143,7 +143,7 @@ impl Middleware for RetryMiddleware {
         mut request: Request,
         extensions: &'extensions mut Extensions,
         next: Next<'next>,
-    ) -> Boxed<'all>
+    ) -> BoxResponse<'all>
     where
         'me: 'all,
         'extensions: 'all,
@@ -191,7 +191,7 @@ impl RetryMiddleware {
         call: Call<MiddlewareChain<'a>>,
         chain: MiddlewareChain<'a>,
         begin: DriverStart<MiddlewareChain<'a>>,
-    ) -> Boxed<'a> {
+    ) -> BoxResponse<'a> {
         Box::pin(Driver::new(call, chain, CloneBody, begin).run())
     }
 

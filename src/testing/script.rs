@@ -1,16 +1,18 @@
-//! A client that answers from a list.
+//! A client that responds from a script.
 
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use std::collections::VecDeque;
 use std::fmt;
+use std::future::Future;
 use std::io;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A client that gives the answers of a list in order, and then repeats the last one; without a list, 200.
+/// A client that gives the responses of a script in order, and then repeats the last one; 200 if there is none.
 ///
 /// It is a tower service for `http::Request<B>` (feature `tower`) and a last middleware for reqwest-middleware (feature
-/// `reqwest`), so tests need no network. Clones share the list and the record. It is always ready, answers at once, and does
-/// not read the bodies of requests.
+/// `reqwest`), so tests need no network. Clones share the script and the record. It is always ready, responds at once
+/// except after [`hang`](Self::hang), and does not read the bodies of requests.
 ///
 /// ```
 /// # {
@@ -42,39 +44,41 @@ pub struct Script(Arc<Mutex<ScriptState>>);
 
 #[derive(Default)]
 struct ScriptState {
-    answers: VecDeque<ScriptedResponse>,
-    calls: Vec<(Method, Uri)>,
+    responses: VecDeque<ScriptedResponse>,
+    requests: Vec<Request<()>>,
 }
 
 #[derive(Clone)]
 enum ScriptedResponse {
     Response(StatusCode, HeaderMap, String),
     Error(io::ErrorKind),
+    InvalidStatus(u16),
+    Hang,
 }
 
 impl Script {
-    /// A client that answers each request with 200, until an answer is added.
+    /// A client that responds to each request with 200, until a response is added.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Then answers with this status, 100 to 999, without headers and with an empty body; an invalid one counts as 500.
+    /// Adds a response with this status, 100 to 999, without headers and with an empty body.
+    ///
+    /// Any other number is an error of the request that meets it, of the kind `InvalidInput`.
     #[must_use]
     pub fn status(self, status: u16) -> Self {
-        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        self.then(ScriptedResponse::Response(
-            status,
-            HeaderMap::new(),
-            String::new(),
-        ))
+        self.then(match StatusCode::from_u16(status) {
+            Ok(status) => ScriptedResponse::Response(status, HeaderMap::new(), String::new()),
+            Err(_) => ScriptedResponse::InvalidStatus(status),
+        })
     }
 
-    /// Adds a header to the last answer, beside one of the same name. An invalid one is left out, and so is one where no answer
-    /// is there, or an error.
+    /// Adds a header to the last response, beside one of the same name. Ignored if the header is invalid, or if the last
+    /// entry is not a response.
     #[must_use]
     pub fn header(self, name: &str, value: &str) -> Self {
-        if let Some(ScriptedResponse::Response(_, headers, _)) = self.tape().answers.back_mut() {
+        if let Some(ScriptedResponse::Response(_, headers, _)) = self.state().responses.back_mut() {
             if let (Ok(name), Ok(value)) =
                 (name.parse::<HeaderName>(), value.parse::<HeaderValue>())
             {
@@ -84,42 +88,90 @@ impl Script {
         self
     }
 
-    /// Gives the last answer a body, in the place of an earlier one. Where no answer is there, or an error, it is left out.
+    /// Sets the body of the last response. Ignored if the last entry is not a response.
     #[must_use]
     pub fn body(self, text: &str) -> Self {
-        if let Some(ScriptedResponse::Response(_, _, body)) = self.tape().answers.back_mut() {
+        if let Some(ScriptedResponse::Response(_, _, body)) = self.state().responses.back_mut() {
             text.clone_into(body);
         }
         self
     }
 
-    /// Then fails with an I/O error of this kind: with tower as it is, with reqwest as an error of a middleware.
+    /// Adds an I/O error of this kind: with tower as it is, with reqwest as an error of a middleware.
     #[must_use]
     pub fn error(self, kind: io::ErrorKind) -> Self {
         self.then(ScriptedResponse::Error(kind))
     }
 
-    /// The received requests, in order: the method and the whole URI of each, its query and its user info too.
+    /// Adds an attempt that never ends, so that a time limit must cut it.
+    ///
+    /// ```
+    /// use futures_util::FutureExt;
+    /// use http_retry::RetryPolicy;
+    /// use http_retry::testing::{ManualRuntime, Script};
+    /// use http_retry::tower::RetryLayer;
+    /// use std::time::Duration;
+    /// use tower::{Layer, ServiceExt};
+    ///
+    /// let policy = RetryPolicy::background().to_builder().attempt_timeout(Duration::from_secs(5)).build()?;
+    /// let server = Script::new().hang().status(200);
+    /// let service = RetryLayer::new(policy).runtime(ManualRuntime::new()).layer(server.clone());
+    /// let request = http::Request::get("http://a.example/").body(String::new()).unwrap();
+    /// let response = service.oneshot(request).now_or_never().unwrap().unwrap();
+    /// assert_eq!((response.status().as_u16(), server.calls().len()), (200, 2));
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
     #[must_use]
-    pub fn calls(&self) -> Vec<(Method, Uri)> {
-        self.tape().calls.clone()
+    pub fn hang(self) -> Self {
+        self.then(ScriptedResponse::Hang)
     }
 
-    fn then(self, answer: ScriptedResponse) -> Self {
-        self.tape().answers.push_back(answer);
+    /// Returns the method and the whole URI of each request received, in order.
+    #[must_use]
+    pub fn calls(&self) -> Vec<(Method, Uri)> {
+        let line = |request: &Request<()>| (request.method().clone(), request.uri().clone());
+        self.state().requests.iter().map(line).collect()
+    }
+
+    /// Returns the head of each request received, in order: method, URI, version and headers.
+    ///
+    /// ```
+    /// # use futures_util::FutureExt;
+    /// use http_retry::testing::Script;
+    /// use tower::ServiceExt;
+    ///
+    /// let server = Script::new();
+    /// let request = http::Request::get("http://a.example/").header("x-tenant", "7").body(()).unwrap();
+    /// server.clone().oneshot(request).now_or_never().unwrap().unwrap();
+    /// assert_eq!(server.requests()[0].headers()["x-tenant"], "7");
+    /// ```
+    #[must_use]
+    pub fn requests(&self) -> Vec<Request<()>> {
+        self.state().requests.clone()
+    }
+
+    fn then(self, response: ScriptedResponse) -> Self {
+        self.state().responses.push_back(response);
         self
     }
 
-    fn call(&self, method: Method, uri: Uri) -> io::Result<Response<String>> {
-        let mut tape = self.tape();
-        tape.calls.push((method, uri));
-        let answer = match tape.answers.len() {
-            0 | 1 => tape.answers.front().cloned(),
-            _ => tape.answers.pop_front(),
+    async fn respond(self, request: Request<()>) -> io::Result<Response<String>> {
+        let response = {
+            let mut state = self.state();
+            state.requests.push(request);
+            match state.responses.len() {
+                0 | 1 => state.responses.front().cloned(),
+                _ => state.responses.pop_front(),
+            }
         };
-        match answer {
+        match response {
             None => Ok(Response::new(String::new())),
             Some(ScriptedResponse::Error(kind)) => Err(kind.into()),
+            Some(ScriptedResponse::InvalidStatus(status)) => Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("the script has the status {status}, which is not 100 to 999"),
+            )),
+            Some(ScriptedResponse::Hang) => std::future::pending().await,
             Some(ScriptedResponse::Response(status, headers, body)) => {
                 let mut response = Response::new(body);
                 *response.status_mut() = status;
@@ -129,17 +181,17 @@ impl Script {
         }
     }
 
-    fn tape(&self) -> MutexGuard<'_, ScriptState> {
+    fn state(&self) -> MutexGuard<'_, ScriptState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl fmt::Debug for Script {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tape = self.tape();
+        let state = self.state();
         f.debug_struct("Script")
-            .field("answers", &tape.answers.len())
-            .field("calls", &tape.calls.len())
+            .field("responses", &state.responses.len())
+            .field("requests", &state.requests.len())
             .finish_non_exhaustive()
     }
 }
@@ -147,7 +199,7 @@ impl fmt::Debug for Script {
 impl<B> tower_service::Service<http::Request<B>> for Script {
     type Response = Response<String>;
     type Error = io::Error;
-    type Future = std::future::Ready<io::Result<Response<String>>>;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Response<String>>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<io::Result<()>> {
         std::task::Poll::Ready(Ok(()))
@@ -155,7 +207,7 @@ impl<B> tower_service::Service<http::Request<B>> for Script {
 
     fn call(&mut self, request: http::Request<B>) -> Self::Future {
         let (parts, _) = request.into_parts();
-        std::future::ready(Self::call(self, parts.method, parts.uri))
+        Box::pin(self.clone().respond(Request::from_parts(parts, ())))
     }
 }
 
@@ -170,9 +222,13 @@ impl reqwest_middleware::Middleware for Script {
     ) -> reqwest_middleware::Result<::reqwest::Response> {
         use ::reqwest::ResponseBuilderExt;
 
-        let uri = request.url().as_str().parse().unwrap_or_default();
-        let answer = self.call(request.method().clone(), uri);
-        let (parts, body) = answer
+        let mut head = Request::new(());
+        *head.method_mut() = request.method().clone();
+        *head.uri_mut() = request.url().as_str().parse().unwrap_or_default();
+        *head.version_mut() = request.version();
+        *head.headers_mut() = request.headers().clone();
+        let responded = self.clone().respond(head).await;
+        let (parts, body) = responded
             .map_err(reqwest_middleware::Error::middleware)?
             .into_parts();
         let mut response = Response::builder()

@@ -3,11 +3,12 @@
 mod names;
 mod sources;
 mod tokens;
+mod words;
 
 use sources::{every_file, folder, sources};
 use std::collections::BTreeSet;
 use std::fs;
-use tokens::{code, words};
+use tokens::{code, words as words_of};
 
 /// The modules that may ask for the time and for random numbers.
 const WORLD: [&str; 2] = ["http-retry::runtime", "http-retry-fleet::clock"];
@@ -46,7 +47,7 @@ fn the_policy_names_nothing_of_language_models() {
     };
     let wrong = sources().into_iter().flat_map(|(module, text)| {
         let known = |word: &str| POLICY_WORDS.contains(&(module.as_str(), word));
-        let found = words(code(&text)).into_iter();
+        let found = words_of(code(&text)).into_iter();
         let of_policy = module.starts_with("http-retry-core::policy");
         found
             .filter(|word| of_policy && of_models(word) && !known(word))
@@ -113,7 +114,7 @@ fn every_test_has_a_name_that_can_be_scanned() {
 #[test]
 fn nothing_outside_of_tests_panics_by_its_own_word() {
     let wrong = sources().into_iter().flat_map(|(module, text)| {
-        let tokens = words(code(&text));
+        let tokens = words_of(code(&text));
         let found = FORBIDDEN.iter().filter(|words| holds(&tokens, words));
         found
             .map(|words| format!("{module}: {}", words.concat()))
@@ -126,7 +127,7 @@ fn nothing_outside_of_tests_panics_by_its_own_word() {
 fn only_a_clock_asks_for_the_time_and_for_random_numbers() {
     let sources = sources();
     let asks = |text: &str| {
-        let tokens = words(code(text));
+        let tokens = words_of(code(text));
         let found = OF_THE_WORLD.iter().filter(|words| holds(&tokens, words));
         found.map(|words| words.concat()).collect::<Vec<_>>()
     };
@@ -175,7 +176,7 @@ fn a_forbidden_word_would_be_seen_but_not_in_a_comment() {
     let seen = |text: &str| {
         FORBIDDEN
             .iter()
-            .any(|forbidden| holds(&words(code(text)), forbidden))
+            .any(|forbidden| holds(&words_of(code(text)), forbidden))
     };
     for text in [
         "x.unwrap();",
@@ -200,7 +201,7 @@ fn a_look_at_the_clock_would_be_seen() {
     let seen = |text: &str| {
         OF_THE_WORLD
             .iter()
-            .any(|forbidden| holds(&words(code(text)), forbidden))
+            .any(|forbidden| holds(&words_of(code(text)), forbidden))
     };
     for text in [
         "tokio::time::Instant::now()",

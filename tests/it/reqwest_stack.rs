@@ -2,6 +2,7 @@
 
 mod answers;
 mod bodies;
+mod built;
 mod connections;
 mod direct;
 mod errors;

@@ -478,7 +478,7 @@ pub enum PaymentResult {
 
 /// A planned retry that waits for its payment: the paid retry, or `None` if it is refused.
 ///
-/// Wait for it no longer than [`PendingRetry::wait`]; then [`PendingRetry::alone`] decides.
+/// Wait for it no longer than [`PendingRetry::wait`]; then [`PendingRetry::pay_alone`] decides.
 ///
 /// # Cancel safety
 ///

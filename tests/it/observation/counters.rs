@@ -68,6 +68,11 @@ fn of_three_requests() -> BTreeMap<String, DebugValue> {
             format!("http_retry_requests_total {of_a} stop=not_retryable"),
             count(1),
         ),
+        (
+            // 20, without two retries at 1, and with two successes at 0.1.
+            format!("http_retry_budget_tokens {of_a}"),
+            DebugValue::Gauge(18.2.into()),
+        ),
     ])
 }
 
@@ -118,6 +123,7 @@ fn the_name_that_a_request_gives_is_the_label() {
     let wanted = [
         "http_retry_attempt_seconds service=orders",
         "http_retry_attempts_total service=orders class=success dialect=none",
+        "http_retry_budget_tokens service=orders",
         "http_retry_requests_total service=orders stop=succeeded",
     ];
     assert_eq!(names, wanted);

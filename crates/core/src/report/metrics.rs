@@ -1,11 +1,12 @@
-//! Counters and histograms through the `metrics` facade.
+//! Counters, gauges and histograms through the `metrics` facade.
 
 use super::{Observer, RetryEvent, RetryEventKind};
 use crate::policy::ErrorKind;
-use metrics::{SharedString, counter, histogram};
+use metrics::{SharedString, counter, gauge, histogram};
+use std::time::Duration;
 
-/// Counts attempts, retries and stops, and measures waits, by service; give it to an adapter with `observe`. Times are in
-/// seconds.
+/// Counts attempts, retries and stops, and measures waits and the tokens left in the budget, by service; give it to an
+/// adapter with `observe`. Times are in seconds. Tokens are measured when a call ends.
 ///
 /// | metric | kind | labels |
 /// |---|---|---|
@@ -16,6 +17,7 @@ use metrics::{SharedString, counter, histogram};
 /// | `http_retry_gate_wait_seconds` | histogram | `service` |
 /// | `http_retry_text_cuts_total` | counter | `service` |
 /// | `http_retry_requests_total` | counter | `service`, `stop` |
+/// | `http_retry_budget_tokens` | gauge | `service` |
 /// | `http_retry_resumes_total` | counter | `service`, `kind`, `outcome` |
 ///
 /// A fleet (feature `redis`) counts without this observer, once for each process:
@@ -73,6 +75,11 @@ impl Observer for MetricsObserver {
                 let stop = report.stop().as_str();
                 counter!("http_retry_requests_total", "service" => service(), "stop" => stop)
                     .increment(1);
+                if let Some(tokens) = report.tokens_left() {
+                    // A gauge takes seconds: here each is a token, exact to a millionth.
+                    gauge!("http_retry_budget_tokens", "service" => service())
+                        .set(Duration::from_micros(tokens.micros()));
+                }
             }
             RetryEventKind::WaitedAtGate { waited } => {
                 histogram!("http_retry_gate_wait_seconds", "service" => service()).record(waited);
