@@ -89,7 +89,7 @@ fn client(policy: RetryPolicy) -> anyhow::Result<ClientWithMiddleware> {
     let plain = reqwest::Client::builder().redirect(followed).build()?;
     let retries = RetryMiddleware::new(policy)
         .redirects_watched()
-        .observe(Timeline::starting_now());
+        .observer(Timeline::starting_now());
     Ok(ClientBuilder::new(plain).with(retries).build())
 }
 

@@ -52,10 +52,10 @@ async fn call_through_both_stacks() -> anyhow::Result<()> {
     let middleware = RetryMiddleware::new(policy.clone())
         .redirects_watched()
         .budget(budget.clone())
-        .observe(timeline);
+        .observer(timeline);
     let layer = RetryLayer::new(policy)
         .budget(budget.clone())
-        .observe(timeline);
+        .observer(timeline);
 
     println!("reqwest, with the middleware:");
     let plain = reqwest::Client::builder()

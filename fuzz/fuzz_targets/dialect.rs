@@ -135,7 +135,7 @@ impl Place {
 }
 
 impl OwnRow {
-    fn says_refused(&self) -> bool {
+    fn has_refused_rows(&self) -> bool {
         self.reach.unwrap_or(self.class % 4 == 1)
     }
 
@@ -210,7 +210,7 @@ fuzz_target!(|input: Input| {
     }
     static TABLES: LazyLock<Vec<Dialect>> = LazyLock::new(|| Dialect::all().collect());
     let base = TABLES[usize::from(input.table) % TABLES.len()].clone();
-    let base_says_refused = base.says_refused();
+    let base_has_refused_rows = base.says_refused();
     let own = input.rows.iter().map(OwnRow::row);
     let dialect = own.fold(Dialect::named("own"), Dialect::row).and(base);
     let plain_http = RetryPolicy::builder()
@@ -232,8 +232,8 @@ fuzz_target!(|input: Input| {
         let own = row
             .strip_prefix("own[")
             .map(|place| place.trim_end_matches(']'));
-        let may = own.map_or(base_says_refused, |place| {
-            input.rows[place.parse::<usize>().unwrap()].says_refused()
+        let may = own.map_or(base_has_refused_rows, |place| {
+            input.rows[place.parse::<usize>().unwrap()].has_refused_rows()
         });
         assert!(may, "{row} does not say refused");
     }

@@ -142,7 +142,7 @@ fn measured() -> BTreeSet<Metric> {
         let server = Script::new().status(503).status(200);
         let layer = RetryLayer::new(RetryPolicy::background())
             .runtime(ManualRuntime::new())
-            .observe(MetricsObserver::new());
+            .observer(MetricsObserver::new());
         let request = http::Request::new(String::new());
         let sent = layer.layer(server).oneshot(request).now_or_never();
         assert_eq!(sent.unwrap().unwrap().status(), 200);

@@ -46,11 +46,33 @@ macro_rules! engine_settings {
             self.with(|engine| engine.join(std::sync::Arc::new(fleet.clone())))
         }
 
-        /// Adds an observer, which sees every event of every request. Observers are called in the order in which they were
-        /// added. An HTTP request that is watched takes about 4.5 KiB while it is under way, since the whole retry loop
-        /// then runs from its first attempt on. Default: none.
+        /// Adds a function that is called with every event of every request.
+        ///
+        /// ```
+        /// # #[cfg(feature = "tower")] {
+        /// use http_retry::RetryPolicy;
+        /// use http_retry::tower::RetryLayer;
+        ///
+        /// let layer = RetryLayer::new(RetryPolicy::background()).observe(|event| println!("{}: {:?}", event.service, event.kind));
+        /// # }
+        /// ```
+        ///
+        /// It is called in the request's task: it must be quick, and must not panic. See [`observer`](Self::observer) for a
+        /// type of its own, and for the cost.
         #[must_use]
-        pub fn observe(self, observer: impl crate::report::Observer) -> Self {
+        pub fn observe(
+            self,
+            on_event: impl Fn(&crate::report::RetryEvent<'_>) + Send + Sync + 'static,
+        ) -> Self {
+            self.observer(on_event)
+        }
+
+        /// Adds an observer, such as `MetricsObserver`. Default: none.
+        ///
+        /// Observers are called in the order in which they were added. An HTTP request that is observed takes about 4.5 KiB
+        /// while it is under way, since the whole retry loop then runs from its first attempt on.
+        #[must_use]
+        pub fn observer(self, observer: impl crate::report::Observer) -> Self {
             self.with(|engine| engine.observe(observer))
         }
 

@@ -51,7 +51,6 @@ use tower_layer::Layer;
 /// use futures_util::FutureExt;
 /// use http::HeaderName;
 /// use http_retry::gate::Gate;
-/// use http_retry::report::RetryEvent;
 /// use http_retry::testing::{ManualRuntime, Script};
 /// use http_retry::tower::RetryLayer;
 /// use http_retry::{RetryPolicy, ServiceBudgets};
@@ -66,7 +65,7 @@ use tower_layer::Layer;
 ///     .replay_limit(16 * 1024)
 ///     .idempotency_keys()
 ///     .attempt_header(HeaderName::from_static("x-attempt"))
-///     .observe(|event: &RetryEvent<'_>| println!("{}: {:?}", event.service, event.kind));
+///     .observe(|event| println!("{}: {:?}", event.service, event.kind));
 ///
 /// // A POST is repeated since it has got a key.
 /// let client = Script::new().status(503).status(200);

@@ -1,4 +1,4 @@
-//! What code gives names to, for documents that use them.
+//! Names that code registers for documents to use.
 
 use super::shown;
 use super::value::Value;
@@ -20,7 +20,7 @@ type MakeCeiling = Arc<dyn Fn(&Value) -> Result<Ceiling, String> + Send + Sync>;
 /// Teaches a policy what an error type means.
 type TeachErrorType = Arc<dyn Fn(RetryPolicyBuilder) -> RetryPolicyBuilder + Send + Sync>;
 
-/// What code has given names to.
+/// The values that code has registered under names.
 #[derive(Clone, Default)]
 pub(super) struct RegisteredNames {
     pub(super) dead_letters: BTreeMap<Arc<str>, Arc<dyn DeadLetters>>,
@@ -29,7 +29,7 @@ pub(super) struct RegisteredNames {
     #[cfg(feature = "fleet")]
     pub(super) fleets: BTreeMap<Arc<str>, http_retry_fleet::Fleet>,
     pub(super) error_types: BTreeMap<Arc<str>, TeachErrorType>,
-    /// What holds at every place.
+    /// The error types that apply at every level.
     pub(super) errors: Vec<TeachErrorType>,
     pub(super) classifiers: Vec<Arc<dyn Classify>>,
 }
@@ -134,7 +134,7 @@ impl RetryConfigBuilder {
         self
     }
 
-    /// What your own error type means, at every place of the document;
+    /// Sets the verdict on your own error type, at every level of the document;
     /// [`RetryPolicyBuilder::classify_error`](http_retry_core::RetryPolicyBuilder::classify_error) says how. For several types,
     /// call it several times. The function must not panic.
     pub fn classify_error<E, V>(mut self, judge: impl Fn(&E) -> V + Send + Sync + 'static) -> Self
@@ -183,7 +183,7 @@ where
     })
 }
 
-/// Why arguments cannot be read, without any text of theirs: what they hold is known to the program alone.
+/// Returns the reason that arguments cannot be read, without their text: only the program knows if it is secret.
 fn why_unreadable<A: DeserializeOwned>(args: &Value, error: &str) -> String {
     let hidden = args.without_texts();
     let without = serde_json::from_value::<A>(hidden.to_json()).err();

@@ -101,7 +101,7 @@ impl Words for ErrorGroup {
         ("tls", Self::Tls),
         ("body", Self::Body),
     ];
-    /// What reports call an error, and what people do.
+    /// Names that people write for an error, and its name in reports.
     const SYNONYMS: &'static [(&'static str, &'static str)] = &[
         ("refused", "connect"),
         ("unreachable", "connect"),
@@ -221,7 +221,7 @@ fn texts(texts: Option<Texts>) -> Vec<String> {
 }
 
 block! {
-    /// What a value must be; exactly one of is, name, starts, has, number and any_number.
+    /// A test of a value; exactly one of is, name, starts, has, number and any_number.
     ComparedKeys {
         is: Texts,
         name: Texts,
@@ -233,7 +233,7 @@ block! {
     }
 }
 
-/// What a value must be, and of which part of it.
+/// A test of a value, or of one part of it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "ComparedForm")]
 struct Compared {

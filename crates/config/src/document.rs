@@ -74,7 +74,7 @@ place_block! {
 }
 
 place_block! {
-    /// What is called, and how.
+    /// A service: the requests that belong to it, and their settings.
     ServiceKeys {} {
         budget: Spanned<Name>,
         gate: Spanned<Gating>,
@@ -103,7 +103,7 @@ leaf! {
 }
 
 block! {
-    /// What is shared with other processes.
+    /// The store that processes share, and its settings.
     #[derive(PartialEq)]
     FleetKeys {
         redis: FleetUrl,
@@ -115,7 +115,7 @@ block! {
 }
 
 leaf! {
-    /// Where a store is. An error never repeats it, since what is no URL may hold a secret all the same.
+    /// The address of a store. An error never repeats it: a text that is no URL may still hold a secret.
     FleetUrl(Arc<str>) = |value| match value {
         Value::Text(url) if url.contains(['@', '?']) => Err(
             "holds a user, a password or a query, which belong in no document: put the URL into an environment variable and write redis_env: VARIABLE".to_owned()
@@ -125,7 +125,7 @@ leaf! {
     };
 }
 
-/// Whether a service is in the fleet.
+/// The membership of a service in the fleet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Membership {
     #[default]
@@ -324,7 +324,7 @@ pub(super) struct Spec {
     pub(super) services: BTreeMap<String, ServiceSpec>,
 }
 
-/// What the document, a service and a route have in common.
+/// The settings that the document, a service and a route have in common.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LevelSpec {
     pub(super) retry: Option<Box<Retry>>,

@@ -123,7 +123,7 @@ fn budgets(
 struct All<'a> {
     resolver: Resolver<'a>,
     budgets: &'a BTreeMap<String, (BudgetKeys, RetryBudget)>,
-    /// Where a place says that it fails over, by the place's name for the builder and the service.
+    /// The path of each failover setting, by the level's name for the builder and the service.
     failovers: BTreeMap<(String, Arc<str>), Arc<str>>,
 }
 

@@ -14,7 +14,7 @@ use http_retry_core::{Backoff, ConfigError, Jitter, RetryPolicy, RetryPolicyBuil
 use http_retry_dialects::dialect::{Dialect, Dialects};
 use std::sync::Arc;
 
-/// What a place says beyond its settings.
+/// The rules and other parts of a level that are not settings.
 pub(super) struct LevelExtras {
     pub(super) rules: Vec<rules::Rule>,
     /// Rows of rules that say what answers mean.
@@ -22,7 +22,7 @@ pub(super) struct LevelExtras {
     pub(super) otherwise: Option<Action>,
     /// The budget of the place, which needs no name.
     pub(super) budget: Option<Arc<str>>,
-    /// Where each setting comes from.
+    /// The origin of each setting.
     pub(super) origins: Vec<Field>,
 }
 
@@ -150,7 +150,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// What code taught, after what the document names of it, and what only calls to language models need.
+    /// Adds the extensions from code, after those that the document names, and those for language models.
     fn extended(&self, builder: RetryPolicyBuilder, retry: &Retry) -> RetryPolicyBuilder {
         let named = value(&retry.classify_error).map_or_else(Vec::new, |names| names.0);
         let named = named

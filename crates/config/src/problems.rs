@@ -42,7 +42,7 @@ impl ConfigErrors {
         self.problems.iter()
     }
 
-    /// How many more problems there are.
+    /// Returns the number of problems beyond those listed.
     #[must_use]
     pub fn more(&self) -> usize {
         self.more
@@ -119,7 +119,7 @@ struct ProblemList {
 /// A name that is not known, and those that are.
 pub(super) struct Unknown<'a, K> {
     pub(super) name: &'a str,
-    /// What is wrong with it.
+    /// The problem, as a phrase.
     pub(super) what: String,
     pub(super) known: K,
 }

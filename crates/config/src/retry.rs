@@ -23,7 +23,7 @@ use serde::Deserialize;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What may lie upon another one: a field, or a block of fields.
+/// A setting that can be merged over another: a field, or a block of fields.
 pub(super) trait Layer: Clone {
     /// Fills what is not given here from below.
     fn merge_below(&mut self, below: &Self);
@@ -111,7 +111,7 @@ macro_rules! settings {
 }
 
 settings! {
-    /// How to retry. What is not given is as in the layer below.
+    /// The settings of retries. A setting that is left out is that of the layer below.
     Retry {
         uses as "use": Spanned<Name>,
         max_retries: Spanned<Limit<0>>,
@@ -143,7 +143,7 @@ settings! {
         dialect: Spanned<DialectChoice>,
         header_rules: Spanned<bool>,
         inspect_success: Spanned<bool>,
-        /// Whether the preset reads bodies.
+        /// Set if the preset reads bodies.
         classifier: Spanned<bool>,
     }
 }

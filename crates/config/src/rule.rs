@@ -56,7 +56,7 @@ macro_rules! meaning_block {
 meaning_block! {
     /// A condition and what follows from it.
     Rule {
-        /// What reports and events call the rule. Default its place.
+        /// The rule's name in reports and events. Default: its path.
         name: Name,
         when: When,
         verb as "do": Word<Verb>,
@@ -87,11 +87,11 @@ block! {
 }
 
 positive! {
-    /// How long a rule waits.
+    /// The delay of a rule.
     WaitDelay = ", since a wait asks again and again";
 }
 
-/// What a rule does by a word.
+/// An action that is a single word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verb {
     Accept,
@@ -108,7 +108,7 @@ words! { Verb:
     "requeue" => "requeue: {at_most: NUMBER}", "jump" => "jump: SERVICE"
 }
 
-/// What decides where no rule does.
+/// The action if no rule matches.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "OtherwiseForm")]
 pub(super) enum Otherwise {
@@ -156,7 +156,7 @@ impl TryFrom<OtherwiseForm> for Otherwise {
 }
 
 block! {
-    /// Where an answer says when to come back.
+    /// The location of a delay in a response.
     DelayKeys {
         header: HeaderKey,
         part: Name,
@@ -166,7 +166,7 @@ block! {
     }
 }
 
-/// Where an answer says when to come back, and in what.
+/// The location of a delay in a response, and its unit.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "DelayKeys")]
 pub(super) struct DelayFrom {
@@ -219,7 +219,7 @@ enum ScopeForm {
 }
 
 block! {
-    /// Where an answer names the limit that was met.
+    /// The location of the limit's name in a response.
     ScopeKeys {
         header: HeaderKey,
         json: JsonPlace,
@@ -262,7 +262,7 @@ impl Words for Reason {
     const WORDS: &'static [(&'static str, Self)] = Self::NAMES;
 }
 
-/// What a rule says, before names are looked up.
+/// The effect of a rule, before names are looked up.
 pub(super) enum RuleEffect<'a> {
     Action(Action),
     Retry(Option<&'a RetryBlock>),

@@ -1,4 +1,4 @@
-//! What of a document may stand in an error: names and plain values, never user info, a query, a header's value or a
+//! Redaction: errors show names and plain values of a document, never user info, a query, a header's value or a
 //! body.
 
 use http::HeaderName;
@@ -14,7 +14,7 @@ const MAX_SENTENCE_CHARS: usize = 200;
 /// The most characters of a key that is too long for a name.
 const MAX_KEY_CHARS: usize = 32;
 
-/// What stands in an error in the place of a text that may be a secret.
+/// The words that replace a text that may be a secret.
 pub(super) const HIDDEN: &str = "this text";
 
 /// A text in quotes, shortened; `this text` where it may be a secret.
@@ -48,7 +48,7 @@ pub(super) fn name(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// Why a text cannot be a name of the document.
+/// Returns the reason that a text cannot be a name, or `None` if it can.
 pub(super) fn not_a_name(text: &str) -> Option<&'static str> {
     let forbidden =
         |text: &str| text.contains(['@', '?', '=']) || text.contains("://") || text.contains(": ");
@@ -79,12 +79,12 @@ pub(super) fn header_name(name: &str) -> Result<HeaderName, &'static str> {
     })
 }
 
-/// Whether a text is no longer than a name.
+/// Returns `true` if a text is no longer than a name may be.
 pub(super) fn is_short(text: &str) -> bool {
     text.len() <= MAX_NAME_CHARS
 }
 
-/// Whether a value holds nothing that may be a secret: no user info, query, fragment, header or cookie.
+/// Returns `true` if a value holds nothing secret: no user info, query, fragment, header or cookie.
 pub(super) fn is_public(text: &str) -> bool {
     let after_scheme = ["http://", "https://"]
         .iter()
@@ -107,7 +107,7 @@ fn holds_credentials(text: &str) -> bool {
     is_header || text.chars().any(char::is_control)
 }
 
-/// What another's error says, of which it is known that it holds no secret.
+/// Returns the text of another crate's error that is known to hold no secret, shortened to a sentence.
 pub(super) fn sentence(text: &str) -> String {
     shortened(text, MAX_SENTENCE_CHARS).into_owned()
 }

@@ -148,7 +148,7 @@ leaf! {
         decimal(value, bounds, &format!("must be above 0, up to {MAX_TOKENS}"))
     };
 
-    /// What a retry costs.
+    /// The cost of a retry in tokens.
     Cost(Decimal) = |value| {
         let bounds = (MIN_FRACTION, Decimal::from(MAX_TOKENS));
         decimal(value, bounds, "must be above 0, up to the capacity")
@@ -206,7 +206,7 @@ leaf! {
         other => Err(format!("{} is not a text: put it in quotes", other.kind())),
     };
 
-    /// Where a service is. It may hold a password.
+    /// The base URL of a service. It may hold a password.
     BaseUrl(String) = |value| {
         let url = text(value)?;
         let service = http_retry_core::services::Service::new("a", http_retry_core::RetryPolicy::default());
@@ -317,7 +317,7 @@ impl TryFrom<BTreeMap<String, Checked<Several<HeaderText>>>> for Headers {
 }
 
 block! {
-    /// What changes in the request from the next attempt on.
+    /// The headers that change from the next attempt on.
     Change {
         /// Request headers, which take the place of those of the same name.
         headers: Hidden<Headers>,

@@ -6,7 +6,7 @@ use super::value::Value;
 /// A set of words.
 pub(super) trait Words: Clone + 'static {
     const WORDS: &'static [(&'static str, Self)];
-    /// What stands in the place of a word, and the word that people write for it.
+    /// Other forms of a value, and the word for each.
     const FORMS: &'static [(&'static str, &'static str)] = &[];
     /// Words of others, and which one is meant.
     const SYNONYMS: &'static [(&'static str, &'static str)] = &[];

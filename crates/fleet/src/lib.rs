@@ -78,7 +78,7 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone)]
 pub struct Fleet(Arc<FleetInner>);
 
-/// What all clones of a fleet share.
+/// The state that all clones of a fleet share.
 struct FleetInner {
     shared: Arc<Shared>,
     /// The budgets of the services that have none by hand.
@@ -147,7 +147,7 @@ impl Fleet {
         Ok(join(&self.0.shared, service, budget.terms()?))
     }
 
-    /// Whether this process shares its budgets and gates, for a health page. It asks nobody: it says what was heard last.
+    /// Returns the status of this process in the fleet, for a health page, as last known: it does not ask the store.
     /// Each change is an event too, [`FleetLeft`] and [`FleetJoined`].
     ///
     /// [`FleetLeft`]: http_retry_core::report::RetryEventKind::FleetLeft
@@ -221,7 +221,7 @@ fn process_id(runtime: &dyn Runtime) -> u64 {
     u64::try_from(bits & u128::from(u64::MAX)).unwrap_or_default()
 }
 
-/// Where the server is, the prefix and the longest wait.
+/// The server's address, the prefix and the longest wait.
 impl fmt::Display for Fleet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Shared { prefix, wait, .. } = &*self.0.shared;

@@ -80,7 +80,7 @@ struct StoreState {
     commands: u64,
 }
 
-/// What the store does with commands.
+/// The store's handling of commands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Health {
     #[default]
@@ -155,7 +155,7 @@ impl MemoryStore {
         state.data = state.saved.clone();
     }
 
-    /// Whether processes can hear of pauses from now on, which they do by default. While they cannot, their own gates
+    /// Sets whether the store delivers notices of pauses from now on. Default: it does. While it does not, each process's own gates
     /// decide.
     pub fn deliver_notices(&self, tells: bool) {
         self.state().tells = tells;
@@ -164,7 +164,7 @@ impl MemoryStore {
         }
     }
 
-    /// How many commands all processes have sent so far, subscriptions and those that failed included.
+    /// Returns the number of commands from all processes so far, subscriptions and failed commands included.
     #[must_use]
     pub fn commands(&self) -> u64 {
         self.state().commands

@@ -1,4 +1,4 @@
-//! What the tasks of a fleet share, which keeps no budget of it alive.
+//! The state that the tasks of a fleet share. It keeps none of the fleet's budgets alive.
 
 use super::observers::{EndedCommand, FleetObservers, Step};
 use super::resubscription::Resubscription;

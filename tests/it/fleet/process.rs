@@ -56,14 +56,14 @@ impl Process {
         let heard = Heard(sender, Arc::clone(&aways));
         let client = match stack {
             Stack::Tower => {
-                let layer = RetryLayer::new(policy()).fleet(&fleet).observe(heard);
+                let layer = RetryLayer::new(policy()).fleet(&fleet).observer(heard);
                 Client::Tower(layer)
             }
             Stack::Reqwest => {
                 let server = MockServer::start().await;
                 let answers = Mock::given(matchers::any()).respond_with(Service(is_down.clone()));
                 answers.mount(&server).await;
-                let retries = RetryMiddleware::new(policy()).fleet(&fleet).observe(heard);
+                let retries = RetryMiddleware::new(policy()).fleet(&fleet).observer(heard);
                 let client = reqwest::Client::builder().no_proxy().build().unwrap();
                 let client = ClientBuilder::new(client).with(retries.redirects_off());
                 Client::Reqwest(client.build(), server)

@@ -79,14 +79,14 @@ fn of_three_requests() -> BTreeMap<String, DebugValue> {
 #[test]
 fn attempts_retries_and_ends_are_counted_by_service() {
     let by_tower = measured(|| {
-        let layer = layer().observe(MetricsObserver::new());
+        let layer = layer().observer(MetricsObserver::new());
         by_tower(&layer, Script::new().status(503).status(503).status(200));
         by_tower(&layer, Script::new().status(200));
         by_tower(&layer, Script::new().status(404));
     });
     assert_eq!(by_tower, of_three_requests());
     let by_reqwest = measured(|| {
-        let middleware = middleware().observe(MetricsObserver::new());
+        let middleware = middleware().observer(MetricsObserver::new());
         let failing = Script::new().status(503).status(503).status(200);
         by_reqwest(middleware.clone(), failing);
         by_reqwest(middleware.clone(), Script::new().status(200));
@@ -98,7 +98,7 @@ fn attempts_retries_and_ends_are_counted_by_service() {
 #[test]
 fn throttling_and_the_delays_that_servers_ask_for_stand_apart() {
     let measured = measured(|| {
-        let layer = layer().observe(MetricsObserver::new());
+        let layer = layer().observer(MetricsObserver::new());
         let busy = Script::new().status(503).header("retry-after", "5");
         by_tower(&layer, busy.status(200));
     });
@@ -115,7 +115,7 @@ fn the_name_that_a_request_gives_is_the_label() {
         let mut request = http::Request::get(URL).body(String::new()).unwrap();
         let named = http_retry::RetryOverride::new().service("orders");
         request.extensions_mut().insert(named);
-        let layer = layer().observe(MetricsObserver::new());
+        let layer = layer().observer(MetricsObserver::new());
         let call = layer.layer(Script::new()).oneshot(request);
         call.now_or_never().unwrap().unwrap();
     });
@@ -133,7 +133,7 @@ fn the_name_that_a_request_gives_is_the_label() {
 fn dialects(layer: RetryLayer, said: Script) -> Vec<String> {
     let measured = measured(|| {
         let layer = layer.runtime(ManualRuntime::new());
-        by_tower(&layer.observe(MetricsObserver::new()), said);
+        by_tower(&layer.observer(MetricsObserver::new()), said);
     });
     let of_attempts = |name: &String| name.starts_with("http_retry_attempts_total");
     let names = measured.into_keys().filter(of_attempts);

@@ -50,7 +50,7 @@ fn runtime() -> ManualRuntime {
 /// Why the download of a troubled file ends on a stack without a network.
 fn by_tower() -> ResumeFailure {
     let layer = layer(policy()).runtime(runtime());
-    let layer = layer.observe(MetricsObserver::new());
+    let layer = layer.observer(MetricsObserver::new());
     let layer = layer.budget(RetryBudget::unlimited()).resume_downloads();
     let ended = download(layer, &troubled(), get()).now_or_never().unwrap();
     ended.interrupted().unwrap().2
@@ -58,7 +58,7 @@ fn by_tower() -> ResumeFailure {
 
 fn by_reqwest() -> ResumeFailure {
     let retries = RetryMiddleware::new(policy().build().unwrap()).runtime(runtime());
-    let retries = retries.observe(MetricsObserver::new());
+    let retries = retries.observer(MetricsObserver::new());
     let retries = retries.budget(RetryBudget::unlimited());
     let client = ClientBuilder::new(reqwest::Client::new()).with(retries);
     let client = client.with(OnReqwest(troubled())).build();

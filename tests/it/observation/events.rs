@@ -11,8 +11,8 @@ use std::io;
 fn seen(script: impl Fn() -> Script) -> [Vec<String>; 2] {
     let notebooks = [Notebook::default(), Notebook::default()];
     let [tower, reqwest] = notebooks.clone();
-    by_tower(&layer().observe(tower), script());
-    by_reqwest(middleware().observe(reqwest), script());
+    by_tower(&layer().observer(tower), script());
+    by_reqwest(middleware().observer(reqwest), script());
     notebooks.map(|notebook| notebook.lines())
 }
 
@@ -66,7 +66,7 @@ fn a_delay_that_the_server_asked_for_is_told_as_its_own() {
             .status(200)
     };
     let notebook = Notebook::default();
-    let report = by_tower(&layer().observe(notebook.clone()), busy());
+    let report = by_tower(&layer().observer(notebook.clone()), busy());
     let waited = report.waited();
     assert!(waited >= SECOND * 5 && waited <= SECOND * 6, "{waited:?}");
     let lines = notebook.lines();

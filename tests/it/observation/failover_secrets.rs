@@ -80,7 +80,7 @@ fn a_failover_tells_no_secret() {
     let layer = RetryLayer::from_config(&config)
         .runtime(ManualRuntime::new())
         .observe(tell(&lines))
-        .observe(MetricsObserver::new());
+        .observer(MetricsObserver::new());
     lines.lock().unwrap().push(format!("{layer:?}"));
     let recorder = DebuggingRecorder::new();
     let snapshotter = recorder.snapshotter();

@@ -86,13 +86,13 @@ fn the_report_is_the_same_whether_or_not_somebody_listens() {
     let layer = || RetryLayer::new(jittered()).runtime(ManualRuntime::new().seeded(7));
     let alone = silent(&layer());
     assert_eq!(alone.attempt_count(), 4);
-    assert_eq!(silent(&layer().observe(Notebook::default())), alone);
+    assert_eq!(silent(&layer().observer(Notebook::default())), alone);
     assert_eq!(by_tower(&layer(), troubled()), alone);
 
     let middleware = || RetryMiddleware::new(jittered()).runtime(ManualRuntime::new().seeded(7));
     assert_eq!(silent_by_reqwest(middleware()), alone);
     assert_eq!(
-        silent_by_reqwest(middleware().observe(Notebook::default())),
+        silent_by_reqwest(middleware().observer(Notebook::default())),
         alone
     );
     assert_eq!(by_reqwest(middleware(), troubled()), alone);

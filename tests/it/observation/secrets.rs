@@ -103,8 +103,8 @@ fn by_tower(layer: &RetryLayer, request: http::request::Builder) {
 fn the_tower_layer_tells_no_secret() {
     let told = Told::default();
     let layer = layer()
-        .observe(told.clone())
-        .observe(MetricsObserver::new());
+        .observer(told.clone())
+        .observer(MetricsObserver::new());
     told.listen(|| {
         by_tower(&layer, http::Request::post(url()));
         let origin_form = format!("/{SECRET}?key={SECRET}");
@@ -173,8 +173,8 @@ fn request() -> Request {
 fn the_reqwest_middleware_tells_no_secret() {
     let told = Told::default();
     let retries = middleware()
-        .observe(told.clone())
-        .observe(MetricsObserver::new());
+        .observer(told.clone())
+        .observer(MetricsObserver::new());
     told.add(format!("{retries:?}"));
     told.listen(|| {
         let call = async { client(retries, Leaky::default()).execute(request()).await };
@@ -196,7 +196,7 @@ fn an_attempt_that_is_cut_tells_no_secret() {
     let policy = every_second().to_builder().attempt_timeout(SECOND);
     let retries = RetryMiddleware::new(policy.build().unwrap())
         .runtime(ManualRuntime::new())
-        .observe(told.clone());
+        .observer(told.clone());
     told.listen(|| {
         let call = async { client(retries, Hanging).execute(request()).await };
         let error = call.now_or_never().unwrap().unwrap_err();
@@ -259,8 +259,8 @@ fn what_is_said_to_a_language_model_and_by_it_is_told_to_nobody() {
         .unwrap();
     let layer = RetryLayer::new(policy)
         .runtime(ManualRuntime::new())
-        .observe(told.clone())
-        .observe(MetricsObserver::new());
+        .observer(told.clone())
+        .observer(MetricsObserver::new());
     told.listen(|| {
         let calls = Arc::new(AtomicUsize::new(0));
         let leaky = tower::service_fn(move |_: http::Request<String>| {

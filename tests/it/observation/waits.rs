@@ -69,9 +69,9 @@ fn scheduled_delays_are_all_that_a_call_alone_waits() {
         };
         let [tower, reqwest] = [Sum::default(), Sum::default()];
         let layer = RetryLayer::new(with_a_gate()).runtime(ManualRuntime::new());
-        let by_tower = by_tower(&layer.observe(tower.clone()), busy(status));
+        let by_tower = by_tower(&layer.observer(tower.clone()), busy(status));
         let middleware = RetryMiddleware::new(with_a_gate()).runtime(ManualRuntime::new());
-        let by_reqwest = by_reqwest(middleware.observe(reqwest.clone()), busy(status));
+        let by_reqwest = by_reqwest(middleware.observer(reqwest.clone()), busy(status));
         for (sum, report) in [(tower, by_tower), (reqwest, by_reqwest)] {
             let told = sum.told();
             let last = report.attempts().last().unwrap();
@@ -104,7 +104,7 @@ async fn waits_of_many_at_a_gate_add_up_to_the_time_that_passed() {
         let layer = RetryLayer::new(RetryPolicy::rate_limited())
             .gate(gate.clone())
             .budget(budget.clone())
-            .observe(sum.clone());
+            .observer(sum.clone());
         async move {
             tokio::time::sleep(Duration::from_millis(50) * number).await;
             let (slot, came) = (ReportSlot::default(), Instant::now());

@@ -206,7 +206,7 @@ proptest! {
             .observe(watch)
             .drain_before_retry(drain.0, drain.1);
         #[cfg(feature = "metrics")]
-        let layer = layer.observe(http_retry::report::MetricsObserver::new());
+        let layer = layer.observer(http_retry::report::MetricsObserver::new());
         let (report, last) = call(&layer, own, answers);
         let report = report.unwrap();
         let sent = usize::try_from(report.attempt_count()).unwrap();

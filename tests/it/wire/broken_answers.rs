@@ -44,7 +44,7 @@ where
 {
     let log = Log::default();
     let runner = Runner::on(ManualRuntime::new(), policy()).redirects_off();
-    let runner = runner.observe(log.clone()).idempotent(idempotent);
+    let runner = runner.observer(log.clone()).idempotent(idempotent);
     let run = runner.run_by_policy(|_| operation());
     let _result = in_time(run).await;
     log.attempts().iter().map(told).collect()

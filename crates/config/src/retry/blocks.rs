@@ -1,6 +1,6 @@
 //! The fields of RETRY that are a word or a map.
 //!
-//! What the word says is a field too, which no map can hold; an explanation calls it by the name of the whole field.
+//! The word itself is a field too, which no map can hold; explanations give it the name of the whole block.
 
 use super::{Layer, layer};
 use crate::reader::{Hidden, Spanned, block};
@@ -25,7 +25,7 @@ pub(super) enum WordOr<W, M> {
     Word(W),
 }
 
-/// How the ceilings of the delays grow.
+/// The growth of the ceilings of the delays.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(try_from = "BackoffForm")]
 pub(crate) struct Backoff {
@@ -113,7 +113,7 @@ impl Backoff {
 }
 
 leaf! {
-    /// What a program's own schedule is made from: whatever its type reads.
+    /// The arguments of a program's own schedule, in the form that its type reads.
     ArgsValue(Arc<Value>) = |value| {
         const MOST: usize = 256;
         const MAX_TEXT_BYTES: usize = 16 * 1024;
@@ -148,7 +148,7 @@ impl Layer for Args {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(from = "JitterForm")]
 pub(crate) struct Jitter {
-    /// Whether each delay depends on the one before.
+    /// Set if each delay depends on the one before.
     pub(crate) decorrelated: Option<Spanned<bool>>,
     pub(crate) min: Option<Spanned<Decimal>>,
     pub(crate) max: Option<Spanned<Decimal>>,
@@ -221,11 +221,11 @@ impl From<JitterForm> for Jitter {
     }
 }
 
-/// How long a server may make the request wait.
+/// The limits on delays that a server asks for.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(from = "RetryAfterForm")]
 pub(crate) struct RetryAfter {
-    /// Whether the server is not heard.
+    /// Set if delays that the server asks for are ignored.
     pub(crate) ignored: Option<Spanned<bool>>,
     pub(crate) max: Option<Spanned<DurationOrNone>>,
     pub(crate) over: Option<Spanned<Word<ServerDelays>>>,
@@ -236,7 +236,7 @@ layer! { RetryAfter { ignored as "", max, over, } }
 type RetryAfterForm = WordOr<Spanned<Word<Ignored>>, Spanned<RetryAfterKeys>>;
 
 block! {
-    /// What a server may ask for.
+    /// The limits on a server's delay.
     RetryAfterKeys {
         max: Spanned<DurationOrNone>,
         over: Spanned<Word<ServerDelays>>,
@@ -272,7 +272,7 @@ impl From<RetryAfterForm> for RetryAfter {
     }
 }
 
-/// What becomes of a request that has no retries left.
+/// The action for a request that has no retries left.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(try_from = "ExhaustedForm")]
 pub(crate) struct OnExhausted {

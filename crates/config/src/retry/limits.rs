@@ -14,9 +14,9 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "WordOr<Word<GateWord>, GateKeys>")]
 pub(crate) struct Gating {
-    /// How long a call waits there in all; `None` without a gate.
+    /// The longest time that a call waits at the gate; `None` without a gate.
     pub(crate) wait: Option<Duration>,
-    /// Whether a quota counts from the first answer on; `None` where that is left to the preset.
+    /// Set if a quota counts from the first response on; `None` if the preset decides.
     pub(crate) quotas_at_once: Option<bool>,
 }
 
@@ -88,7 +88,7 @@ impl From<Several<Name>> for DialectChoice {
     }
 }
 
-/// How a request that is too long for the model is cut; `None` for not at all.
+/// The cut of a request that is too long for the model; `None` if it is not cut.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(from = "WordOr<Word<CutWord>, CutKeys>")]
 pub(crate) struct Truncate(pub(crate) Option<(KeptPart, Option<Decimal>)>);
@@ -144,13 +144,13 @@ impl Truncate {
     }
 }
 
-/// How long the start of a streamed answer is held back: `None` for not at all, then the longest time, if it is given.
+/// The hold on the start of a streamed response: `None` for no hold, `Some(None)` for one without a time limit.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(from = "WordOr<Word<HoldWord>, HoldKeys>")]
 pub(crate) struct Hold(pub(crate) Option<Option<FirstEvent>>);
 
 block! {
-    /// How long a stream is held.
+    /// The limit of a hold.
     HoldKeys {
         first_event_timeout: FirstEvent,
     }

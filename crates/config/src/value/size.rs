@@ -1,4 +1,4 @@
-//! How large a document may be: it is counted while it is read, since a reader may make much of a short text.
+//! The limits on a document's size, counted while it is read: an alias in a short text can expand to a large document.
 
 use std::cell::Cell;
 
@@ -12,7 +12,7 @@ const MAX_TEXT_BYTES: usize = 1024 * 1024;
 /// More brackets than this may not be open at once in a text.
 const MAX_OPEN: usize = 128;
 
-/// Whether a reader can be asked to read a text.
+/// Checks that a text is short enough to be read.
 pub(crate) fn check_text(text: &str) -> Result<(), String> {
     if text.len() > MAX_TEXT_BYTES {
         return Err(format!("the text has more than {MAX_TEXT_BYTES} bytes"));
@@ -33,7 +33,7 @@ pub(crate) fn check_text(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// How much there may be of a document from here on.
+/// The rest of a document's limits.
 #[derive(Debug)]
 pub(super) struct Size {
     values: Cell<usize>,

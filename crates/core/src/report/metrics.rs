@@ -38,7 +38,7 @@ use std::time::Duration;
 /// # {
 /// use http_retry::tower::RetryLayer;
 ///
-/// let layer = RetryLayer::new(RetryPolicy::background()).observe(MetricsObserver::new());
+/// let layer = RetryLayer::new(RetryPolicy::background()).observer(MetricsObserver::new());
 /// # }
 /// ```
 #[derive(Debug, Clone, Copy, Default)]

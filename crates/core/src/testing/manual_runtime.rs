@@ -189,7 +189,7 @@ impl World {
         u128::from(upper) << 64 | u128::from(lower)
     }
 
-    /// Whether a polled wait of `duration` that ends at `until` is over.
+    /// Polls a wait of `duration` that ends at `until`.
     fn poll(&mut self, duration: Duration, until: Duration, waker: &Waker) -> Poll<()> {
         if !self.paused && self.now < until {
             self.pass(until.saturating_sub(self.now));

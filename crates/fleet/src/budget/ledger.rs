@@ -111,8 +111,8 @@ impl Ledger {
 /// A process that had no reply for this long no longer knows what the fleet holds, nor how many processes share it.
 const MAX_KNOWN_AGE: Duration = Duration::from_secs(10);
 
-/// What a process may spend without the store: its part of what the fleet held at the last reply, and what its own
-/// successes have added since. The store charges the process with the next report for what it spent of it.
+/// The tokens that a process may spend without the store: its part of the fleet's at the last reply, and those that its own
+/// successes have added since. The store charges them to the process with its next report.
 #[derive(Debug)]
 pub(super) struct Allowance {
     tokens: i64,

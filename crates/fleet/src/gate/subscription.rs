@@ -111,7 +111,7 @@ const INTERVAL: Duration = Duration::from_millis(10);
 struct Inbox {
     /// The notice about the last change, and the end of the longest cooldown that it came with.
     unread: Option<(GateNotice, Duration)>,
-    /// When the next reading may be.
+    /// The earliest time of the next reading.
     next: Duration,
 }
 
@@ -159,7 +159,7 @@ mod tests {
         GateNotice { change, closed }
     }
 
-    /// What is read 10 ms after these came.
+    /// Returns the notice that is read 10 ms after these arrived.
     fn read(notices: &[GateNotice]) -> Option<GateNotice> {
         let mut inbox = Inbox::default();
         for (place, notice) in notices.iter().enumerate() {

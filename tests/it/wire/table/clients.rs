@@ -152,7 +152,7 @@ impl Stack {
         let middleware = match retries {
             Retries::None => return Ending::of_reqwest(client.execute(request).await).await,
             Retries::Silent => RetryMiddleware::new(policy()),
-            Retries::Told(log) => RetryMiddleware::new(policy()).observe(log.clone()),
+            Retries::Told(log) => RetryMiddleware::new(policy()).observer(log.clone()),
         };
         let middleware = match self {
             Self::ReqwestWatched => middleware.redirects_watched(),
@@ -193,7 +193,7 @@ pub(crate) fn layer(retries: &Retries) -> Option<RetryLayer> {
     match retries {
         Retries::None => None,
         Retries::Silent => Some(layer),
-        Retries::Told(log) => Some(layer.observe(log.clone())),
+        Retries::Told(log) => Some(layer.observer(log.clone())),
     }
 }
 
