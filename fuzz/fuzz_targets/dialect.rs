@@ -210,7 +210,7 @@ fuzz_target!(|input: Input| {
     }
     static TABLES: LazyLock<Vec<Dialect>> = LazyLock::new(|| Dialect::all().collect());
     let base = TABLES[usize::from(input.table) % TABLES.len()].clone();
-    let base_has_refused_rows = base.says_refused();
+    let base_has_refused_rows = base.has_refused_rows();
     let own = input.rows.iter().map(OwnRow::row);
     let dialect = own.fold(Dialect::named("own"), Dialect::row).and(base);
     let plain_http = RetryPolicy::builder()
