@@ -1,4 +1,4 @@
-//! What an adapter is set up with, shared by all of its requests.
+//! An adapter's settings, shared by all of its requests.
 
 mod settings;
 
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// What says how to retry, and everything it works with.
+/// The routes of an adapter, and its settings.
 #[derive(Clone)]
 pub(crate) struct Engine {
     pub(crate) routes: Routes,
@@ -28,21 +28,21 @@ pub(crate) struct Engine {
     pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) observers: Arc<[Arc<dyn Observer>]>,
     pub(crate) drain: DrainLimit,
-    /// How requests are saved for later attempts.
+    /// The way requests are saved for later attempts.
     pub(crate) save: SaveOptions,
     /// Every attempt is marked in its request's extensions, so that a retry layer in another task sees it.
     pub(crate) across_tasks: bool,
     /// A download that brings nothing for so long is broken.
     pub(crate) downloads: DownloadLimits,
-    /// What is known of redirects that the client below follows.
+    /// Knowledge of the redirects that the client below follows.
     pub(crate) redirects: Redirects,
     /// Requests that are not idempotent get a key that makes them so.
     pub(crate) idempotency_keys: bool,
     /// The header that tells the server which attempt it sees.
     pub(crate) attempt_header: Option<HeaderName>,
-    /// What pays where the document names no budget, in the place of budgets of its own.
+    /// The budgets set by hand, which pay if the document names none.
     budget: Option<Budgets>,
-    /// What is shared with other processes.
+    /// The budgets and gates shared with other processes.
     fleet: Option<Arc<dyn SharedServices>>,
     /// The budget was chosen by hand.
     has_budget: bool,
@@ -80,7 +80,7 @@ fn warn_of_names(policy: &RetryPolicy) {
 
 const RECORDED: usize = 64 * 1024;
 
-/// What says how to retry.
+/// One route for all requests, or a router.
 #[derive(Clone)]
 pub(crate) enum Routes {
     /// One policy for every request.
@@ -126,7 +126,7 @@ impl Engine {
         engine
     }
 
-    /// What tells this layer apart from others, as long as it is in use.
+    /// Returns the identity of this layer among the layers in use.
     pub(crate) fn id(&self) -> LayerId {
         let place = std::ptr::from_ref(self).addr();
         LayerId::new(place).unwrap_or(LayerId::MIN)
@@ -137,7 +137,7 @@ impl Engine {
         self.observers = self.observers.iter().cloned().chain([new]).collect();
     }
 
-    /// What a request goes by that calls itself part of this service, if any.
+    /// Returns the route of a request, which may name its service.
     pub(crate) fn route(&self, head: &RequestHead<'_>, service: Option<&str>) -> Arc<Route> {
         match &self.routes {
             Routes::One(route) => Arc::clone(route),
@@ -180,7 +180,7 @@ impl Engine {
         self.gate = gate;
     }
 
-    /// Whether a first attempt on this route that succeeds leaves nothing to do but to count it.
+    /// Returns `true` if a first attempt on this route that succeeds only has to be counted.
     #[inline]
     pub(crate) fn is_silent(&self, route: &Route) -> bool {
         let silent = match &self.routes {
@@ -285,7 +285,7 @@ impl fmt::Debug for Routes {
     }
 }
 
-/// How much of a failed response is read so that its connection can serve again.
+/// The limits on reading a failed response so that its connection can be reused.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DrainLimit {
     pub(crate) bytes: usize,
@@ -300,7 +300,7 @@ impl DrainLimit {
     };
 }
 
-/// How long the body of a download that is resumed may bring nothing, and may take.
+/// The time limits of the body of a resumed download: without data, and in all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DownloadLimits {
     pub(crate) idle_timeout: Duration,
@@ -337,7 +337,7 @@ impl Engine {
         self.budgets_of(route).of(service)
     }
 
-    /// What pays on this route.
+    /// Returns the budgets that pay on this route.
     #[inline]
     pub(crate) fn budgets_of<'a>(&'a self, route: &'a Route) -> &'a Budgets {
         // One that was not given by hand is a fleet's, in which the route has no part if it is alone.
@@ -390,8 +390,8 @@ impl Engine {
         key
     }
 
-    /// Whether no other process is told of the pauses on this route, whatever fleet the gate is in. A gate that was given
-    /// by hand is shared as its giver says.
+    /// Returns `true` if pauses on this route stay in this process, whatever fleet the gate is in. A gate that was set
+    /// by hand is shared as that gate was built.
     fn waits_alone(&self, route: &Route) -> bool {
         route.is_alone() && !self.has_gate
     }

@@ -19,7 +19,7 @@ thread_local! {
     static POLLED: Cell<PolledAttempt> = const { Cell::new(PolledAttempt { outermost: None, redirected: false }) };
 }
 
-/// What this thread polls.
+/// The attempt that this thread polls.
 #[derive(Debug, Clone, Copy)]
 struct PolledAttempt {
     /// The layer furthest out whose attempt it is.
@@ -28,7 +28,7 @@ struct PolledAttempt {
     redirected: bool,
 }
 
-/// Whether the current poll is part of an attempt of a retry layer further out.
+/// Returns `true` if the current poll is part of an attempt of a retry layer further out.
 pub(crate) fn is_inside() -> bool {
     POLLED.get().outermost.is_some()
 }
@@ -54,7 +54,7 @@ pub(crate) struct AttemptMark {
     /// A layer that repeats nothing by itself leaves the mark as it is.
     repeats: bool,
     redirected: AtomicBool,
-    /// How many redirects there were in the whole process when the attempt began.
+    /// The number of redirects in the whole process when the attempt began.
     before: u32,
 }
 
@@ -83,12 +83,12 @@ impl AttemptMark {
         poll()
     }
 
-    /// Whether the client has followed a redirect where this attempt was polled.
+    /// Returns `true` if the client followed a redirect in the task that polls this attempt.
     pub(crate) fn is_redirected(&self) -> bool {
         self.redirected.load(Ordering::Relaxed)
     }
 
-    /// Whether a redirect was followed since the attempt began that may be its own, and was not seen where it was polled.
+    /// Returns `true` if a redirect since the attempt began may be its own, followed in another task.
     pub(crate) fn may_be_redirected_elsewhere(&self, layer: LayerId, path: Option<&str>) -> bool {
         let outermost = POLLED.get().outermost.unwrap_or(layer);
         has_new_redirect(self.before, path, outermost)
@@ -127,7 +127,7 @@ impl Drop for PollGuard<'_> {
     }
 }
 
-/// How many are kept. An attempt during which there were more counts as one that may have been redirected.
+/// The number of redirects kept. An attempt with more of them meanwhile counts as one that may have been redirected.
 const KEPT: usize = 1024;
 
 /// Redirects so far, modulo 2^32. What an attempt leads to happens after its beginning and before its end, whichever
@@ -157,7 +157,7 @@ fn note(path: Option<&str>, seen_by: Option<LayerId>) {
     COUNT.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Whether a redirect since then may be one of an attempt for this path that this layer has not seen: one for the same path
+/// Returns `true` if a redirect since then may be that of an attempt for this path, unseen by this layer: one for the same path
 /// that nobody saw, or that another layer saw, perhaps further in and in another task.
 fn has_new_redirect(before: u32, path: Option<&str>, layer: LayerId) -> bool {
     if count() == before {
@@ -179,7 +179,7 @@ fn hash(path: &str) -> u64 {
     hasher.finish()
 }
 
-/// What a layer knows of the client below it.
+/// A layer's knowledge of the redirects of the client below it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Redirects {
     told: RedirectMode,
@@ -187,7 +187,7 @@ pub(crate) struct Redirects {
     disproved: Arc<AtomicBool>,
 }
 
-/// What a layer was told of the client below it.
+/// The setting of a layer on the redirects of the client below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(
     not(feature = "reqwest"),
@@ -202,7 +202,7 @@ pub(crate) enum RedirectMode {
     Watched,
 }
 
-/// What tells of the redirects of one attempt.
+/// The tracker of one attempt's redirects.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RedirectTracker<'a> {
     pub(crate) redirects: &'a Redirects,
@@ -250,7 +250,7 @@ impl Redirects {
 }
 
 impl RedirectTracker<'_> {
-    /// Whether the client has followed a redirect in this attempt of a request that may be processed twice, or must not.
+    /// Judges if the client followed a redirect in this attempt; `harmless` if the request may be processed twice.
     pub(crate) fn redirected(&self, harmless: bool, trail: RedirectEvidence<'_>) -> Redirected {
         self.redirects.check(self.mark, trail.urls);
         let unseen = || {

@@ -92,7 +92,7 @@ pub(super) type KeptResponse<C> = <<C as Client>::Responses as Responses<<C as C
 /// The part of a request that later attempts are made of.
 pub(crate) type SavedOf<C> = <<C as Client>::Requests as Requests<<C as Client>::Request>>::Saved;
 
-/// What an error says.
+/// The facts of an error.
 pub struct ErrorFacts<'a> {
     pub(crate) outcome: Outcome<'static>,
     /// The name of its type, as the client below makes it.

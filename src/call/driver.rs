@@ -45,7 +45,7 @@ pub(crate) struct CallState<C: Client> {
     pub(super) recorder: ReportRecorder,
     /// Kept only if the policy may need it in the end.
     pub(super) head: Option<Box<KeptHead>>,
-    /// Who shares a rate limit with this request.
+    /// The gate of the requests that share a rate limit with this one.
     pub(crate) gate_key: GateKey,
     /// The right to send the attempt under way, and that of narrower limits.
     pub(super) permit: Option<HeldPermit>,
@@ -65,7 +65,7 @@ pub(crate) struct CallState<C: Client> {
 
 /// The end of the last attempt.
 pub(super) struct LastAttempt<C: Client> {
-    /// What the caller would get, as far as it was kept.
+    /// The result for the caller, if it was kept.
     pub(super) result: Option<AttemptResult<C>>,
     /// Its meaning, and when it was judged.
     pub(super) outcome: Outcome<'static>,

@@ -1,4 +1,4 @@
-//! What an attempt's outcome means, after as much of its body was read as the session wants.
+//! The verdict on an attempt's outcome, once the session has as much of the body as it wants.
 
 use super::client::{AttemptResult, Client, KeptResponse, OwnError};
 use super::driver::{CallState, Driver};
@@ -27,13 +27,13 @@ use std::time::Duration;
 /// The most bytes of an error body that are read.
 const MAX_EVIDENCE_BYTES: usize = 64 * 1024;
 
-/// How long an error body is read.
+/// The longest time that an error body is read.
 const MAX_EVIDENCE_TIME: Duration = Duration::from_secs(2);
 
 /// Makes the event of an outcome.
 type OutcomeEvent = for<'e, 'a> fn(&'e mut Outcome<'a>) -> Event<'e, 'a>;
 
-/// What was found in a body.
+/// The evidence found in a body.
 enum BodyEvidence {
     Nothing,
     Evidence(ErrorBody),

@@ -102,7 +102,7 @@ macro_rules! http_engine_settings {
         /// the retry. Default 128 KiB and 1 s: to read more costs about what a new connection does. Past either, the
         /// connection is closed. With 0 for either, only a response that has already ended keeps its connection open.
         ///
-        /// What was read within the limit is kept: if the retry is not sent in the end, the caller gets the response
+        /// Data that was read within the limit is kept: if the retry is not sent in the end, the caller gets the response
         /// whole. On HTTP/2 nothing is read, since a response that is dropped resets only its stream.
         #[must_use]
         pub fn drain_before_retry(self, bytes: usize, time: std::time::Duration) -> Self {
@@ -152,7 +152,7 @@ macro_rules! http_engine_settings {
     };
 }
 
-/// What an adapter is told of the redirects that a reqwest client below it follows.
+/// Settings on the redirects that a reqwest client below the adapter follows.
 macro_rules! redirect_settings {
     () => {
         /// Tells the layer that the reqwest client below marks every redirect that it follows: the client's policy is a

@@ -79,7 +79,7 @@ impl fmt::Display for NoRetryMiddleware {
 
 impl std::error::Error for NoRetryMiddleware {}
 
-/// Where the middleware puts what it works with, for who sends the request.
+/// The slot in a request's extensions in which the middleware leaves its engine for the sender.
 #[derive(Clone, Default)]
 pub(super) struct EngineSlot(Arc<OnceLock<Arc<Engine>>>);
 
@@ -142,7 +142,7 @@ async fn send(
 
 /// Sends a copy of the request through the whole client.
 struct ClientAgain {
-    /// Where the start came from, and whether a redirect led there.
+    /// The URL of the first response, and `true` if a redirect led there.
     start: Option<String>,
     redirected: bool,
     client: ClientWithMiddleware,

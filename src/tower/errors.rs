@@ -1,4 +1,4 @@
-//! How the layer returns an inner service's errors.
+//! The form in which the layer returns an inner service's errors.
 
 use crate::call::OwnError;
 use crate::client::error_chain::{boxed, into_box};
@@ -6,7 +6,7 @@ use std::error::Error;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// How the layer returns an inner service's errors: [`Boxed`] or [`Unchanged`]. Nobody else implements it.
+/// The form in which the layer returns an inner service's errors: [`Boxed`] or [`Unchanged`]. It is sealed.
 #[diagnostic::on_unimplemented(
     message = "the retry layer cannot put the error `{E}` into a `Box<dyn Error + Send + Sync>`",
     label = "this error is no `Error + Send + Sync + 'static`",

@@ -66,7 +66,7 @@ where
     }
 }
 
-/// What a body that broke goes on with.
+/// The parts with which a broken body is continued.
 pub struct Continuation<S, Q, C: Requests<Q>> {
     again: ServiceAgain<S, Q, C>,
     terms: DownloadTerms,
@@ -108,7 +108,7 @@ pub struct ServiceAgain<S, Q, C: Requests<Q>> {
     service: Retry<S, Boxed, C>,
     saved: Option<C::Saved>,
     leave: Option<RetireConnection>,
-    /// Where the start came from, if the client tells it, and whether a redirect led there.
+    /// The URL of the first response, if the client shows it.
     start: Option<String>,
     redirected: bool,
 }

@@ -465,7 +465,7 @@ where
     }
 }
 
-/// Whether a type of this name is one of reqwest's requests, responses or errors.
+/// Returns `true` if a type of this name is one of reqwest's requests, responses or errors.
 #[cfg(feature = "reqwest")]
 fn is_type_of_reqwest(name: TypeId) -> bool {
     use ::reqwest::{Body, Error, Request, Response};

@@ -85,7 +85,7 @@ struct BudgetInner {
     account: Account,
 }
 
-/// Where a budget's tokens are.
+/// The holder of a budget's tokens.
 #[expect(
     clippy::large_enum_variant,
     reason = "the local account is the usual one, and costs no second allocation"
@@ -114,7 +114,7 @@ struct CountedBucket {
 #[repr(align(128))]
 struct Successes(AtomicU64);
 
-/// What a log says of a budget without a refill.
+/// The warning about a budget without a refill.
 pub const NEVER_REFILLS: &str = "a budget never refills: with per_success and per_second at 0, no retry follows once its tokens are spent";
 
 /// The number of successes after which one of them updates the average.
@@ -257,7 +257,7 @@ impl RetryBudget {
         terms.is_some_and(BudgetTerms::never_refill)
     }
 
-    /// How many retries at `retry_cost` the budget would grant at `now`, rounded down; `u64::MAX` for an unlimited one.
+    /// Returns the number of retries at `retry_cost` that the budget would grant at `now`; `u64::MAX` for an unlimited one.
     #[must_use]
     pub fn available(&self, now: Duration) -> u64 {
         self.0.as_ref().map_or(u64::MAX, |inner| {
@@ -416,7 +416,7 @@ impl PaidRetry {
         }
     }
 
-    /// How long to wait before the retry, from the moment that was given to [`RetrySession::plan`]; zero: send it now.
+    /// Returns the delay before the retry, from the moment given to [`RetrySession::plan`]; send it at once if it is zero.
     #[must_use]
     pub fn delay(&self) -> Duration {
         self.plan.delay
@@ -433,7 +433,7 @@ impl PaidRetry {
         &self.plan
     }
 
-    /// Who set the delay: the policy (its backoff or a rule), the server, or the gate.
+    /// Returns the source of the delay: the policy (its backoff or a rule), the server, or the gate.
     #[must_use]
     pub fn source(&self) -> DelaySource {
         self.plan.source

@@ -1,4 +1,4 @@
-//! How the layer is told to copy request bodies that are not `Clone`.
+//! Settings for request bodies that are not `Clone`.
 
 use super::RetryLayer;
 use crate::client::ReplayBody;
