@@ -142,7 +142,7 @@ async fn send(
 
 /// Sends a copy of the request through the whole client.
 struct ClientAgain {
-    /// The URL of the first response, and `true` if a redirect led there.
+    /// The URL of the first response.
     start: Option<String>,
     redirected: bool,
     client: ClientWithMiddleware,

@@ -234,7 +234,7 @@ impl<B> Download<B> {
                 return Err(failed.answered(head.status).into());
             }
         };
-        self.overlap.expect(skip);
+        self.overlap.expect_again(skip);
         self.goes_past = self.mark.is_whole_again(head.status);
         if let Some(last) = &self.last_break {
             let recorder = &self.terms.recorder;

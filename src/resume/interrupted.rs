@@ -9,7 +9,7 @@ use std::fmt;
 type BoxError = Box<dyn Error + Send + Sync>;
 
 /// A download that broke and is not resumed. What was read before it is whole and right. To go on by hand, ask for the bytes
-/// from [`at`](Self::at) on, counted from the start of the range that you asked for. Begin anew if [`why`](Self::why) says that
+/// from [`at`](Self::at) on, counted from the start of the range that you asked for. Begin anew if [`reason`](Self::reason) says that
 /// the file is another one now.
 ///
 /// It is somewhere in the error that the body gives; [`Interrupted::of`] finds it. It holds no URL and no header value. Its
@@ -51,7 +51,7 @@ impl Interrupted {
     /// # let error = std::io::Error::other("no download");
     ///
     /// match Interrupted::of(&error) {
-    ///     Some(cut) => eprintln!("{} of {}: {}", cut.at(), cut.length(), cut.why()),
+    ///     Some(cut) => eprintln!("{} of {}: {}", cut.at(), cut.length(), cut.reason()),
     ///     None => eprintln!("{error}"),
     /// }
     /// ```

@@ -15,7 +15,7 @@ const MAX_OVERLAP_BYTES: usize = OVERLAP as usize;
 
 impl Overlap {
     /// So many bytes come again, the last of which are those at hand.
-    pub(super) fn expect(&mut self, skip: u64) {
+    pub(super) fn expect_again(&mut self, skip: u64) {
         self.skip = skip;
     }
 
@@ -98,7 +98,7 @@ mod tests {
         ] {
             for piece in [1, 100, 1024, 5000] {
                 let mut overlap = after(got, 512);
-                overlap.expect((got - from) as u64);
+                overlap.expect_again((got - from) as u64);
                 let (mut rest, mut twice) = (Vec::new(), 0);
                 for data in bytes(from..4000).chunks(piece) {
                     let (data, again) = overlap.strip(Bytes::copy_from_slice(data)).unwrap();
@@ -118,7 +118,7 @@ mod tests {
         for wrong in [0, 1, 500, MAX_OVERLAP_BYTES - 1] {
             for piece in [1, 300, 2048] {
                 let mut overlap = after(3000, 512);
-                overlap.expect(2000);
+                overlap.expect_again(2000);
                 let mut again = bytes(1000..3000).to_vec();
                 again[2000 - MAX_OVERLAP_BYTES + wrong] ^= 1;
                 let mut pieces = again.chunks(piece);

@@ -1,7 +1,7 @@
 //! Reads the types of a document out of its values, by serde.
 //!
 //! The derived types say which keys there are and what each holds; the [`Reader`] knows the place. Whatever is wrong goes to
-//! the [`Problems`] at the place where it was met, the value counts as left out, and the rest is read on. So one pass finds
+//! the [`Diagnostics`] at the place where it was met, the value counts as left out, and the rest is read on. So one pass finds
 //! all problems of a document.
 //!
 //! Three names have a meaning of their own here:
