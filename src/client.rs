@@ -1,5 +1,5 @@
-//! What the adapters share of a client: requests that can be sent twice, responses that can be read and handed over whole,
-//! and what a failure means.
+//! The adapters' view of a client: requests that can be sent twice, responses that can be read and passed on whole,
+//! and the meaning of a failure.
 
 #[cfg_attr(not(feature = "hyper"), path = "client/no_connection.rs")]
 pub(crate) mod connection;

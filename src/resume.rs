@@ -53,7 +53,7 @@
 //! [`ResumeFailure::Changed`] if a middleware writes another signature or date into the URL of each request; let it sign
 //! headers.
 //!
-//! What the client below does not tell cannot be seen. A load balancer, a balancing layer such as `tower::balance`, or DNS
+//! The layer sees only what the client below shows. A load balancer, a balancing layer such as `tower::balance`, or DNS
 //! may lead the rest to another machine under the same URL; the servers behind one URL must give equal validators to equal
 //! files only. Nor does an `http::Response` tell its URL, so put a layer that follows redirects outside of this one, not
 //! below it. `reqwest::Client` tells it.

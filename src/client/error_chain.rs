@@ -1,4 +1,4 @@
-//! What an error means: one walk along its source chain.
+//! The meaning of an error: one walk along its source chain.
 //!
 //! Clients wrap each other's errors, so what happened stands somewhere in the chain, sometimes inside an
 //! `std::io::Error`, whose `source()` skips its own payload.
@@ -47,7 +47,7 @@ pub(crate) fn outcome_of_body(policy: &RetryPolicy, error: &dyn Any) -> Outcome<
     outcome.after_an_answer()
 }
 
-/// Whether an error comes from reqwest, whose client may follow redirects by itself.
+/// Returns `true` if an error comes from reqwest, whose client may follow redirects itself.
 pub(crate) fn is_of_reqwest(policy: &RetryPolicy, error: &dyn Any) -> bool {
     trail_of(policy, error).may_follow
 }
@@ -93,7 +93,7 @@ pub(crate) fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> 
     links(error).find_map(<dyn Error>::downcast_ref)
 }
 
-/// What an error of this kind says, all along its chain, for rules that look there; nobody else sees it.
+/// Returns the text of an error along its chain, for rules that test it. It never reaches a log.
 pub(crate) fn words(policy: &RetryPolicy, error: &dyn Any, kind: Option<ErrorKind>) -> String {
     const MAX_TEXT_BYTES: usize = 4 * 1024;
     let mut words = kind.map_or_else(String::new, |kind| kind.to_string());
@@ -116,7 +116,7 @@ pub(crate) fn walk(policy: &RetryPolicy, error: &(dyn Error + 'static)) -> Outco
     ChainFacts::default().along(policy, error)
 }
 
-/// What a chain has said so far.
+/// The facts found in a chain so far.
 #[derive(Default)]
 struct ChainFacts {
     connecting: bool,
@@ -196,7 +196,7 @@ impl ChainFacts {
         })
     }
 
-    /// How far the request got, as far as that is known by where it failed.
+    /// Adds how far the request got, if the place of the failure shows it.
     fn placed(&self, outcome: Outcome<'static>) -> Outcome<'static> {
         let class = outcome.class();
         match (self.answered, self.unsent) {
@@ -208,7 +208,7 @@ impl ChainFacts {
 }
 
 impl AttemptTimeout {
-    /// Whether an error is, or carries, an attempt timeout: wherever it stands in the source chain, and inside
+    /// Returns `true` if an error is or carries an attempt timeout, anywhere in its source chain and inside
     /// `reqwest_middleware::Error::Middleware`.
     #[must_use]
     pub fn is(error: &(dyn Error + 'static)) -> bool {

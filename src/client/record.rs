@@ -9,7 +9,7 @@ use bytes::Bytes;
 /// copy costs little beside sending or receiving the same bytes.
 #[derive(Default)]
 pub(super) struct Record {
-    /// What was given out already, which can grow no more.
+    /// Blocks that were given out, which can grow no more.
     blocks: Vec<Bytes>,
     open: Vec<u8>,
 }

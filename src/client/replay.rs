@@ -68,7 +68,7 @@ pub trait Replay: Sized {
     /// it before each attempt but the last.
     fn replay(&self) -> Option<Self>;
 
-    /// Whether this copy is still whole, after an attempt that was answered before it read all of the body (`early`), or
+    /// Returns `true` if this copy is still whole, after an attempt whose response came before the body was read (`early`), or
     /// after any other. Default true: it shares nothing with earlier attempts.
     fn can_replay(&self, early: bool) -> bool {
         let _ = early;

@@ -36,7 +36,7 @@ use tape::{BoxError, Position, Recording, RecordingState};
 pub struct ReplayBody<B> {
     tape: Arc<Mutex<Recording<B>>>,
     attempt: u64,
-    /// How far this attempt has read.
+    /// The position of this attempt in the body.
     played: Position,
 }
 
@@ -97,7 +97,7 @@ impl<B: Body> ReplayBody<B> {
         earlier.into_iter().for_each(Waker::wake);
     }
 
-    /// Whether all of the body can be sent again, after an attempt that was answered early, or after any other.
+    /// Returns `true` if all of the body can be sent again, after an attempt with an early response or after any other.
     pub(super) fn is_whole(&self, early: bool) -> bool {
         let tape = self.tape();
         tape.record.is_some() && tape.state != RecordingState::Failed && (!early || tape.is_over())
@@ -122,7 +122,7 @@ impl<B: Body> ReplayBody<B> {
         true
     }
 
-    /// How many bytes of the body were read, while all of them are recorded.
+    /// Returns the number of bytes read of the body, while all of them are recorded.
     pub(super) fn read(&self) -> Option<u64> {
         let tape = self.tape();
         tape.record.as_ref()?;

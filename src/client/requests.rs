@@ -82,7 +82,7 @@ pub struct RequestEdit<'a> {
     pub(crate) rewrite: Option<&'a mut RewriteWith<'a>>,
 }
 
-/// How a request is saved.
+/// The way a request is saved.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct SaveOptions {

@@ -324,7 +324,7 @@ mod tests {
         assert!(drain("").await.is_some());
     }
 
-    /// How many of these pieces a drain reads of a response that keeps its type, and whether it keeps the response.
+    /// Returns how many pieces a drain reads of a response that keeps its type, and if it keeps the response.
     fn drained(version: Version, pieces: usize) -> (usize, bool) {
         thread_local!(static READ: Cell<usize> = const { Cell::new(0) });
         READ.set(0);

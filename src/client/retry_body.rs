@@ -38,7 +38,7 @@ pin_project! {
     }
 }
 
-/// What was read, and the error that came after it.
+/// The data that was read, and the error that came after it.
 ///
 /// Data is copied, since a frame of a few bytes may be a slice of a large buffer of the client, and would keep it
 /// alive. So this takes less than twice the bytes read.
@@ -58,7 +58,7 @@ struct ReadSoFar<E> {
 /// Makes the error of a body that ends early, if the body's type of error can hold it.
 type EarlyEnd<E> = fn(IncompleteBody) -> Option<E>;
 
-/// What came of reading one frame.
+/// The result of reading one frame.
 enum FrameRead {
     Frame,
     End,
@@ -192,7 +192,7 @@ impl<E> ReadSoFar<E> {
     }
 }
 
-/// How far a body was read.
+/// The end of a bounded read: that of the body, or the limit.
 enum ReadLimit {
     End,
     Limit,

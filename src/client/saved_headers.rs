@@ -189,7 +189,7 @@ pub(super) mod tests {
         }
     }
 
-    /// What can be seen of a map: names, values and what is secret, in their order.
+    /// Returns the names and values of a map in order, and `true` for each that is sensitive.
     pub(in crate::client) fn entries(map: &HeaderMap) -> Vec<(&str, &[u8], bool)> {
         map.iter()
             .map(|(name, value)| (name.as_str(), value.as_bytes(), value.is_sensitive()))

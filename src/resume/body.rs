@@ -44,7 +44,7 @@ enum ResumeState<B> {
     Over,
 }
 
-/// What one look has led to.
+/// The result of one poll.
 enum Step<B> {
     Frame(Frame<Bytes>),
     LookAgain,

@@ -41,7 +41,7 @@ pub(crate) trait Resend<B>: Send {
 #[derive(Clone, Copy)]
 pub(crate) struct OtherOrigin;
 
-/// What makes a request one for the rest of its answer.
+/// The parts that turn a request into one for the rest of its response.
 pub(crate) struct RestRequest<'a> {
     mark: &'a ResumeValidator,
     got: u64,
@@ -89,7 +89,7 @@ struct BodyBreak {
     kind: ErrorKind,
 }
 
-/// When the download must be whole.
+/// The time by which the download must be whole.
 struct Deadline {
     at: Duration,
     timer: Exclusive<Sleep>,
@@ -133,12 +133,12 @@ impl<B> Download<B> {
         self.left() == 0
     }
 
-    /// Whether nothing more of the answer is wanted, although more of it comes.
+    /// Returns `true` if no more of the response is wanted, although more may come.
     pub(super) fn is_complete(&self) -> bool {
         self.goes_past && self.is_whole()
     }
 
-    /// Whether a break from here on can be mended.
+    /// Returns `true` if a break from here on can be resumed.
     pub(super) fn can_resume(&self) -> bool {
         self.got == 0 || self.mark.is_proven()
     }
@@ -167,7 +167,7 @@ impl<B> Download<B> {
         self.idle.reset();
     }
 
-    /// What of this data is new.
+    /// Returns the part of this data that is new.
     pub(super) fn take(&mut self, data: Bytes) -> Result<Bytes, BoxError> {
         let Some((data, again)) = self.overlap.strip(data) else {
             return Err(self.fails(ResumeFailure::WrongOverlap, None));

@@ -1,4 +1,4 @@
-//! What is only used by who owns it alone, so that it may be shared between threads whatever it is.
+//! A value used only through `&mut`, so that it is `Sync` whatever it holds.
 
 use std::sync::{Mutex, PoisonError};
 

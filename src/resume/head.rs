@@ -1,4 +1,4 @@
-//! What a head says of the bytes that follow it, read strictly: what is said twice or unclearly is not said.
+//! A response's head, read strictly for a download: a header that is there twice or is unclear does not count.
 
 use http::header::{
     CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, DATE, ETAG, LAST_MODIFIED,
@@ -15,7 +15,7 @@ pub(super) struct ContentRange {
     pub(super) total: u64,
 }
 
-/// How old a change must be at the time of the answer: one that came later may have kept the date.
+/// The least age of a change at the time of the response: a later change may have kept the date.
 ///
 /// RFC 9110 section 8.8.2.2 asks for one second and clocks that can be trusted.
 const STRONG_DATE_AGE: Duration = Duration::from_secs(60);
@@ -42,18 +42,18 @@ pub(super) fn length(headers: &HeaderMap) -> Option<u64> {
     number(text(told, &CONTENT_LENGTH)?)
 }
 
-/// Whether a head says anything of its body's length. RFC 9112 section 6.3: where chunks end a body, no length counts.
+/// Returns `true` if a head states its body's length. With a chunked body no length counts (RFC 9112 section 6.3).
 pub(super) fn has_length(headers: &HeaderMap) -> bool {
     headers.contains_key(CONTENT_LENGTH) && !headers.contains_key(TRANSFER_ENCODING)
 }
 
-/// Whether the bytes are those of the file itself.
+/// Returns `true` if the bytes are those of the file itself.
 pub(super) fn is_unencoded(headers: &HeaderMap) -> bool {
     let mut codings = headers.get_all(CONTENT_ENCODING).iter();
     codings.all(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
-/// Whether the body holds several ranges, each with a head of its own.
+/// Returns `true` if the body holds several ranges, each with a head of its own.
 pub(super) fn is_multipart(headers: &HeaderMap) -> bool {
     const MULTIPART_RANGES: &[u8] = b"multipart/byteranges";
     let mut types = headers.get_all(CONTENT_TYPE).iter();

@@ -1,4 +1,4 @@
-//! How long a body may bring nothing while somebody reads it.
+//! The time that a body may bring nothing while somebody reads it.
 
 use super::exclusive::Exclusive;
 use crate::runtime::{Runtime, Sleep};
@@ -22,7 +22,7 @@ pub(super) struct IdleTimer {
 /// after sockets were looked at.
 const LAST_LOOK: Duration = Duration::from_millis(1);
 
-/// What comes after the last byte: the end of the answer, and trailers. A body that is dropped before them costs its
+/// The wait for the end of the response and its trailers, after the last byte. A body dropped before them costs its
 /// connection, or resets its stream.
 const END: Duration = Duration::from_secs(1);
 

@@ -60,19 +60,19 @@ impl Interrupted {
         find(error)
     }
 
-    /// How many bytes of the body were read, from 0 up to [`length`](Self::length).
+    /// Returns the number of bytes of the body that were read, from 0 up to [`length`](Self::length).
     #[must_use]
     pub fn at(&self) -> u64 {
         self.at
     }
 
-    /// How many bytes the body was to have, by the head of the first answer: of a range its own, not the file's.
+    /// Returns the length of the body by the head of the first response, in bytes: that of a range, not that of its file.
     #[must_use]
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// Why the rest does not come.
+    /// Returns the reason that the rest does not come.
     #[must_use]
     pub fn reason(&self) -> ResumeFailure {
         self.why

@@ -1,4 +1,4 @@
-//! What the first answer promised, against which every later one is held. It asks nobody, and changes nothing.
+//! The promise of the first response, against which every later one is checked. Pure.
 //!
 //! # Source
 //!
@@ -35,14 +35,14 @@ enum Validator {
     Nothing(Box<FirstHead>),
 }
 
-/// What the caller knows of the first answer beyond its length.
+/// The parts of the first response's head that the caller has seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct FirstHead {
     status: StatusCode,
     headers: HeaderMap,
 }
 
-/// What an answer to the request for the rest is worth.
+/// The verdict on a response to the request for the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RangeCheck {
     /// Read on, without so many bytes, the last of which were handed out before.
@@ -84,18 +84,18 @@ impl ResumeValidator {
         (mark.length() == length).then_some(mark)
     }
 
-    /// How many bytes the body has.
+    /// Returns the length of the body in bytes.
     pub(crate) fn length(&self) -> u64 {
         let before_last = self.range.last.saturating_sub(self.range.first);
         before_last.saturating_add(1)
     }
 
-    /// Whether an answer of this status that goes on does so past the last byte: the whole again, in the place of a part.
+    /// Returns `true` if a response of this status is the whole file again instead of a part.
     pub(crate) fn is_whole_again(&self, status: StatusCode) -> bool {
         status == StatusCode::OK && self.range.last.saturating_add(1) < self.range.total
     }
 
-    /// Whether the body can go on once bytes of it were handed out.
+    /// Returns `true` if the body can be resumed once bytes of it were handed out.
     pub(crate) fn is_proven(&self) -> bool {
         !matches!(self.proof, Validator::Nothing(_))
     }
@@ -123,7 +123,7 @@ impl ResumeValidator {
         plain && range && put(IF_RANGE, proof.clone())
     }
 
-    /// What an answer to that request is worth.
+    /// Judges a response to that request.
     pub(crate) fn check(&self, got: u64, status: StatusCode, told: &HeaderMap) -> RangeCheck {
         if let Validator::Nothing(first) = &self.proof {
             return self.check_anew(first, got, status, told);
@@ -240,12 +240,12 @@ impl Validator {
     }
 }
 
-/// How much of what was handed out is asked for again.
+/// Returns the number of bytes handed out that are requested again.
 fn overlap(got: u64) -> u64 {
     got.min(OVERLAP)
 }
 
-/// What a request itself says of ranges.
+/// The range that a request itself asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RequestedRange {
     Whole,

@@ -1,10 +1,10 @@
-//! How far a download has come, for those who do not read it themselves.
+//! The progress of a download, for tasks that do not read it themselves.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// How far a download has come; in the extensions of each response whose body is resumed if it breaks. Clones show the same
+/// The progress of a download, in the extensions of each response whose body is resumed if it breaks. Clones show the same
 /// download, also while another task reads it. A response without one has a plain body.
 ///
 /// ```
@@ -26,20 +26,20 @@ struct ProgressCounts {
 }
 
 impl ResumeProgress {
-    /// How often the request was sent again for the rest of the body, whatever came of that.
+    /// Returns the number of requests sent for the rest of the body, failed ones included.
     #[must_use]
     pub fn resumes(&self) -> u32 {
         self.0.resumes.load(Ordering::Relaxed)
     }
 
-    /// How many bytes the caller has read, each counted once.
+    /// Returns the number of bytes that the caller has read, each counted once.
     #[must_use]
     pub fn received(&self) -> u64 {
         self.0.received.load(Ordering::Relaxed)
     }
 
-    /// How many bytes came that were compared with earlier ones or only dropped: at most 1 KiB of each resume, or all that
-    /// stands before the first missing byte where the server sends the whole again.
+    /// Returns the number of bytes that were compared with earlier ones or dropped: at most 1 KiB of each resume, or all
+    /// before the first missing byte if the server sends the whole again.
     #[must_use]
     pub fn read_twice(&self) -> u64 {
         self.0.read_twice.load(Ordering::Relaxed)

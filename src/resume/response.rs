@@ -52,7 +52,7 @@ pub trait Resumable: sealed::Sealed + Sized {
         None
     }
 
-    /// Whether a retry layer took the response from another service than the one that was asked, or made it itself.
+    /// Returns `true` if a retry layer took the response from another service, or made it itself.
     fn is_from_elsewhere(&self) -> bool {
         let report = self.extensions().get::<RetryReport>();
         report.is_some_and(RetryReport::is_from_elsewhere)

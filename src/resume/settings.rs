@@ -1,11 +1,11 @@
-//! How downloads are resumed.
+//! Settings of resumed downloads.
 
 use crate::ConfigError;
 use crate::engine::DownloadLimits;
 use std::time::Duration;
 
-/// How downloads are resumed: the settings that only they have. Give it to `RetryLayer::resume` or
-/// `RetryMiddleware::resume`. What else bounds a resume is the retry layer's: its policy, its budget and its clock.
+/// Settings that only resumed downloads have. Give them to `RetryLayer::resume` or
+/// `RetryMiddleware::resume`. Beyond these, the retry layer's policy, budget and clock bound a resume.
 ///
 /// ```
 /// use http_retry::resume::Resume;

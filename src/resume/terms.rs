@@ -16,7 +16,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a request says for itself, where its download may be resumed by it.
+/// A request's own settings, for a download that may be resumed.
 pub(crate) struct DownloadOptions(RequestOptions);
 
 /// By what a download is resumed.
@@ -29,7 +29,7 @@ pub(crate) struct DownloadTerms {
     request: Option<RequestLine>,
 }
 
-/// Who pays for the request for the rest.
+/// The payment of the request for the rest.
 pub(crate) enum Payment {
     /// The budget has, at once.
     Paid(PaidRetry),
@@ -70,7 +70,7 @@ impl DownloadTerms {
         self.route.policy()
     }
 
-    /// What the policy calls a credential.
+    /// Returns the headers that the policy calls credentials.
     pub(crate) fn credentials(&self) -> Vec<HeaderName> {
         self.session(Duration::MAX).credentials().to_vec()
     }
@@ -100,8 +100,8 @@ impl DownloadTerms {
             .of_request(self.request.clone())
     }
 
-    /// Who pays for a retry after this outcome. Whatever a rule says of other servers or other headers, the rest of a
-    /// download is where its start was.
+    /// Asks for payment of a retry after this outcome. Rules on other servers or headers do not apply: the rest of a
+    /// download is at the server of its start.
     pub(crate) fn pay(
         &self,
         session: &RetrySession,

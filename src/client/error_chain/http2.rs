@@ -1,4 +1,4 @@
-//! What h2 says: by its type, or by its words in a program that speaks HTTP/2 without the feature `http2`.
+//! The errors of h2: by type, or by their words in a program that speaks HTTP/2 without the feature `http2`.
 
 use super::link::Link;
 use crate::policy::ErrorKind;

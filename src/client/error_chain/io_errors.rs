@@ -1,4 +1,4 @@
-//! What an I/O error says, and what an error says of a connection that was being made.
+//! I/O errors, and errors of a connection that was being made.
 
 use super::link::Link;
 use crate::policy::ErrorKind;

@@ -1,9 +1,9 @@
-//! What one link of an error's chain says by itself.
+//! The meaning of one link of an error's chain.
 
 use crate::policy::ErrorKind;
 use http::StatusCode;
 
-/// What one link of the chain says by itself.
+/// The meaning of one link of the chain.
 #[cfg_attr(
     not(feature = "reqwest"),
     expect(dead_code, reason = "some links only reqwest or hyper makes")
@@ -18,7 +18,7 @@ pub(super) enum Link {
         decoded: bool,
         says: Option<ErrorKind>,
     },
-    /// What follows kept the request from being sent.
+    /// The rest of the chain kept the request from being sent.
     Unsent,
     /// It was made of an answer with this status.
     Status(StatusCode),

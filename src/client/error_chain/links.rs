@@ -66,7 +66,7 @@ pub(super) fn known(value: &dyn Any) -> Option<&(dyn Error + 'static)> {
         .map(|error| error as _)
 }
 
-/// What the middlewares' error carries, which its own `source()` skips.
+/// Returns the error that the middlewares' error carries, which its own `source()` skips.
 #[cfg(feature = "reqwest")]
 fn carried_error(error: &reqwest_middleware::Error) -> &(dyn Error + 'static) {
     match error {

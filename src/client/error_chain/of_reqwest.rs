@@ -1,11 +1,11 @@
-//! What errors of reqwest show, and how they are boxed.
+//! The errors of reqwest, and the boxes that they come in.
 
 use super::{BoxError, known, links};
 use crate::nested::RedirectEvidence;
 use crate::policy::RetryPolicy;
 use std::any::Any;
 
-/// What an error shows of redirects.
+/// Returns the evidence of redirects in an error.
 pub(crate) fn trail_of<'a>(policy: &RetryPolicy, error: &'a dyn Any) -> RedirectEvidence<'a> {
     let known = policy.own_error(error).or_else(|| known(error));
     let mut links = known.into_iter().flat_map(links);

@@ -46,8 +46,8 @@ pub(super) fn read(link: &(dyn Error + 'static)) -> Link {
         .map_or_else(|| read_words(link), read_io)
 }
 
-/// What a link of no known type says in words: tower's layers, hyper of a request that its connection left behind, h2 of
-/// a connection that closed within a frame, and hyper-util's connector where no client of its own is around it.
+/// Reads a link of no known type by its words: tower's layers, hyper of a request that its connection left behind, h2 of
+/// a connection that closed within a frame, and hyper-util's connector without its client around it.
 fn read_words(link: &(dyn Error + 'static)) -> Link {
     match link.to_string().as_str() {
         "request timed out" => Link::Says(ErrorKind::Timeout),
@@ -67,7 +67,7 @@ fn read_words(link: &(dyn Error + 'static)) -> Link {
     }
 }
 
-/// What hyper says of a body in words alone: that its connection failed, or that its chunks are none.
+/// Reads by its words hyper's error of a body: its connection failed, or its chunks are malformed.
 pub(super) fn kind_within_body(link: &(dyn Error + 'static)) -> Option<ErrorKind> {
     let no_chunk = link
         .downcast_ref::<io::Error>()

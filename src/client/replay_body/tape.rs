@@ -1,4 +1,4 @@
-//! What one body has sent so far, recorded for later attempts.
+//! A recording of what one body has sent so far, for later attempts.
 
 use crate::client::record::Record;
 use bytes::{Buf, Bytes};
@@ -13,12 +13,12 @@ pub(super) type BoxError = Box<dyn Error + Send + Sync>;
 
 pub(super) struct Recording<B> {
     pub(super) body: Pin<Box<B>>,
-    /// Whether the body was empty from the start.
+    /// Set if the body was empty from the start.
     pub(super) empty: bool,
     /// The data read so far, while all of it is recorded.
     pub(super) record: Option<Record>,
     pub(super) trailers: Option<HeaderMap>,
-    /// How far the body was read, recorded or not.
+    /// The position up to which the body was read, recorded or not.
     pub(super) read: Position,
     pub(super) limit: usize,
     pub(super) state: RecordingState,
@@ -28,7 +28,7 @@ pub(super) struct Recording<B> {
     pub(super) waiting: Option<Waker>,
 }
 
-/// How much of a body was read: a number of bytes, and perhaps its trailers.
+/// A position in a body: a number of bytes, and perhaps its trailers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Position {
     pub(super) bytes: usize,
@@ -47,7 +47,7 @@ pub(super) enum RecordingState {
     Failed,
 }
 
-/// Why an attempt cannot send the body.
+/// The reason that an attempt cannot send the body.
 #[derive(Debug)]
 pub(super) enum Unreadable {
     Superseded,

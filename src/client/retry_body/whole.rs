@@ -9,7 +9,7 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
-/// How far a body was read.
+/// The point at which the reading of a body stopped.
 pub(crate) enum ReadEnd<'a, E> {
     ToTheEnd,
     /// It is longer.
@@ -21,7 +21,7 @@ pub(crate) enum ReadEnd<'a, E> {
     ToAnEarlyEnd(IncompleteBody),
 }
 
-/// Why the reading has ended.
+/// The reason that the reading ended.
 enum WholeEnd {
     /// Or it has failed.
     AtTheEnd,

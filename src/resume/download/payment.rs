@@ -1,4 +1,4 @@
-//! What follows from a break: a resume that a budget pays for at once, or that a fleet is asked for, or the end.
+//! The steps after a break: a resume that a budget pays for at once or a fleet is asked for, or the end.
 
 use super::{BodyBreak, Download};
 use crate::budget::PaidRetry;
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// What comes before the request for the rest.
+/// The pause before the request for the rest.
 pub(in crate::resume) enum Pause {
     /// A wait that is paid for.
     Wait(Sleep),
@@ -24,26 +24,26 @@ pub(in crate::resume) enum Pause {
 /// A resume that a fleet is asked for.
 pub(in crate::resume) struct Question {
     answer: Pin<Box<dyn Future<Output = Option<PaidRetry>> + Send>>,
-    /// When the body broke.
+    /// The time when the body broke.
     at: Duration,
     /// By what, if by an error.
     error: Option<BoxError>,
 }
 
 impl<B> Download<B> {
-    /// What follows where the body ended early.
+    /// Plans a resume of a body that ended early.
     pub(in crate::resume) fn ended(&mut self) -> Result<Pause, BoxError> {
         let cut = Outcome::error(ErrorKind::Incomplete);
         self.broke(cut, None)
     }
 
-    /// What follows where the body stalled.
+    /// Plans a resume of a body that stalled.
     pub(in crate::resume) fn stalled(&mut self) -> Result<Pause, BoxError> {
         let stall = Outcome::error(ErrorKind::Timeout);
         self.broke(stall, None)
     }
 
-    /// What follows where the body failed.
+    /// Plans a resume of a body that failed.
     pub(in crate::resume) fn failed(&mut self, error: BoxError) -> Result<Pause, BoxError> {
         let outcome = walk(self.terms.policy(), &*error);
         self.broke(outcome, Some(error))

@@ -179,7 +179,7 @@ impl BudgetParticipant {
         u64::try_from(tokens).unwrap_or(0)
     }
 
-    /// Returns the most that [`Participant::tokens`] can be.
+    /// Returns the most that [`BudgetParticipant::tokens`] can be.
     pub(super) fn capacity(&self) -> u64 {
         let capacity = match (self.state, &self.last_reply) {
             (ParticipantState::Joined, Some(reply)) => reply.capacity,

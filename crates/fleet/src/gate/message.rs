@@ -11,7 +11,7 @@ pub(super) const MAX_COOLDOWN: u64 = 3_600 * 1_000_000;
 /// The highest number of a change that the script takes from a process, and a process from a notice.
 const MAX_CHANGES: u64 = 1 << 52;
 
-/// The digits of [`MOST`].
+/// The digits of [`MAX_COUNT`].
 const MAX_DIGITS: usize = 16;
 
 /// A report of one process to the store.
@@ -60,7 +60,7 @@ impl GateReport {
 }
 
 impl GateNotice {
-    /// Reads a notice, `change:milliseconds`, of at most [`LONGEST_COOLDOWN`]. Anybody who may publish can write anything.
+    /// Reads a notice, `change:milliseconds`, of at most [`MAX_COOLDOWN`]. Anybody who may publish can write anything.
     pub(crate) fn of(text: &str) -> Option<Self> {
         let (change, milliseconds) = text.split_once(':')?;
         let number = |text: &str| {
@@ -98,7 +98,7 @@ impl GateReply {
     }
 }
 
-/// No number is above [`MOST`].
+/// No number is above [`MAX_COUNT`].
 fn signed(number: u64) -> i64 {
     i64::try_from(number.min(MAX_COUNT)).unwrap_or_default()
 }
