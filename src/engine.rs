@@ -48,7 +48,7 @@ pub(crate) struct Engine {
     has_budget: bool,
     /// The gate was.
     has_gate: bool,
-    /// Nobody is told of a success, as far as that is known before a request.
+    /// Set if no observer, span or log hears of a success.
     silent: bool,
     /// The log has named a service that is not known.
     has_warned: Arc<AtomicBool>,

@@ -51,7 +51,7 @@ pub(crate) fn follows_redirect(path: Option<&str>) {
 /// One attempt of a layer: what sets the mark, and what was seen of redirects by it.
 #[derive(Debug)]
 pub(crate) struct AttemptMark {
-    /// A layer that repeats nothing by itself leaves the mark as it is.
+    /// A layer that repeats nothing leaves the mark as it is.
     repeats: bool,
     redirected: AtomicBool,
     /// The number of redirects in the whole process when the attempt began.
@@ -213,7 +213,7 @@ pub(crate) struct RedirectTracker<'a> {
 /// An attempt as its client shows it.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct RedirectEvidence<'a> {
-    /// The client may follow redirects by itself.
+    /// The client may follow redirects itself.
     pub(crate) may_follow: bool,
     /// The request's path, where there is one.
     pub(crate) path: Option<&'a str>,

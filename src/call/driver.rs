@@ -52,7 +52,7 @@ pub(crate) struct CallState<C: Client> {
     pub(super) narrower: Vec<(GateKey, HeldPermit)>,
     /// The client must be asked before the next attempt whether it is ready.
     pub(super) asks_ready: bool,
-    /// The redirects of the last attempt, as far as they were seen.
+    /// The redirects seen in the last attempt.
     pub(super) mark: AttemptMark,
     pub(super) limit: Option<Limit>,
     pub(super) saved: Option<SavedOf<C>>,
@@ -156,7 +156,7 @@ impl<C: Client> Driver<C> {
         Self::of(client, requests, state, begin)
     }
 
-    /// A driver of a request of which the state tells all that is known.
+    /// A driver that starts from a request's state.
     pub(crate) fn of(
         mut client: C,
         requests: C::Requests,
@@ -372,7 +372,7 @@ impl<C: Client> Driver<C> {
 }
 
 impl<C: Client> CallState<C> {
-    /// The state of a request of which no more is known.
+    /// The state of a request without a saved head.
     pub(crate) fn of(
         (engine, route): (Arc<Engine>, Arc<Route>),
         session: RetrySession,
@@ -399,7 +399,7 @@ impl<C: Client> CallState<C> {
         }
     }
 
-    /// Returns what the caller would get, as far as it was kept.
+    /// Returns the result for the caller, if it was kept.
     pub(super) fn result(&self) -> Option<&AttemptResult<C>> {
         self.ended.as_ref()?.result.as_ref()
     }

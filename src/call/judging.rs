@@ -225,7 +225,7 @@ impl<C: Client> CallState<C> {
         self.judge_body(Ok(response), &found)
     }
 
-    /// Reads a response to its end, as far as it may. Returns whether that has failed, too.
+    /// Reads a response to its end, within the limits. Also returns `true` if that failed.
     async fn read_whole(&mut self, result: AttemptResult<C>, bytes: u64) -> (Command, bool) {
         let Ok(response) = result else {
             return (self.judge_body(result, &BodyEvidence::Nothing), false);
@@ -344,7 +344,7 @@ impl<C: Client> CallState<C> {
 }
 
 impl<C: Client> Driver<C> {
-    /// Reads a body as far as the session wants.
+    /// Reads as much of a body as the session wants.
     pub(super) async fn read(&mut self, requirement: BodyRequirement) -> Command {
         let Self { client, state, .. } = self;
         let Some(result) = state.result_mut().take() else {

@@ -22,7 +22,7 @@ pub(crate) struct RequestOptions {
     /// The request is sent once by its own setting, which takes no box.
     off: bool,
     pub(crate) nested: bool,
-    /// The facts of a request of which nothing is kept.
+    /// The facts of a request that is not saved.
     unkept: Option<RequestFacts>,
 }
 
@@ -31,7 +31,7 @@ struct RequestSettings {
     settings: Option<RetryOverride>,
     slot: Option<ReportSlot>,
     rest: Option<RestOfDownload>,
-    /// Only of a request of which nothing is kept.
+    /// Only of a request that is not saved.
     unkept: Option<Box<UnsavedRequest>>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct RestOfDownload {
     pub(crate) head_within: Duration,
 }
 
-/// The rest of what must be known of a request of which nothing is kept.
+/// Further facts of a request that is not saved.
 struct UnsavedRequest {
     line: RequestLine,
     gate_key: Option<GateKey>,
@@ -224,7 +224,7 @@ impl RequestOptions {
         facts.unwrap_or_else(RequestFacts::operation)
     }
 
-    /// The request as classifiers see it, of one of which nothing else is kept.
+    /// The request as classifiers see it, if it is not saved.
     pub(super) fn line(&self) -> Option<&RequestLine> {
         self.unkept().map(|unkept| &unkept.line)
     }
@@ -287,7 +287,7 @@ pub(super) fn gate_key(engine: &Engine, authority: &str, head: Head<'_>) -> Gate
     gated(authority, head, |call| engine.gate.key(call))
 }
 
-/// Looks at a call of which more than its host is asked.
+/// Looks at more of a call than its host.
 #[cold]
 fn gated<T>(authority: &str, head: Head<'_>, look: impl FnOnce(&GatedCall<'_>) -> T) -> T {
     let headers = head.header_map();

@@ -136,7 +136,7 @@ impl<C: Client> CallState<C> {
         *self.result_mut() = matches!(end, Ok(Inspected::AtTheEnd)).then_some(Ok(response));
     }
 
-    /// Makes the request what the plan wants it to be. If it goes on at another service, that has a gate of its own.
+    /// Changes the request as planned. After a failover the other service has its own gate.
     fn change_request(&mut self) {
         let Some(paid) = self.paid.take() else {
             return;

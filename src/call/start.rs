@@ -45,7 +45,7 @@ pub(crate) enum DriverStart<C: Client> {
 pub(crate) enum FirstEnd<C: Client> {
     /// It was a success, and is counted.
     Succeeded(AttemptResult<C>),
-    /// The driver goes on.
+    /// The driver continues.
     Drive(DriverStart<C>),
 }
 
@@ -76,7 +76,7 @@ impl<C: Client> Call<C> {
         &self.permit.engine
     }
 
-    /// Saves the request and lets it go at once, if nobody is told of its success and the gate has nothing to decide.
+    /// Saves the request and lets it go at once, if nothing observes its success and the gate has nothing to decide.
     ///
     /// # Errors
     ///

@@ -52,7 +52,7 @@ pub(crate) fn is_of_reqwest(policy: &RetryPolicy, error: &dyn Any) -> bool {
     trail_of(policy, error).may_follow
 }
 
-/// Lets no later request share the connection that an error comes from, as far as the error tells it.
+/// Lets no later request share the connection that an error comes from, if the error shows it.
 pub(crate) fn retire_connection(policy: &RetryPolicy, error: &dyn Any) {
     #[cfg(feature = "hyper")]
     {

@@ -103,7 +103,7 @@ pub struct SameType {
     warned: Arc<AtomicBool>,
 }
 
-/// Results of operations, of which nothing is known.
+/// Results of operations, which are opaque.
 #[derive(Clone, Copy)]
 pub(crate) struct Opaque;
 
@@ -263,7 +263,7 @@ where
     }
 }
 
-/// Reads one frame and drops it; tells whether there may be another one within so many bytes.
+/// Reads one frame and drops it. Returns `true` if another may follow within the limit.
 fn poll_skip<B: Body + Unpin>(body: &mut B, left: &mut usize, cx: &mut Context<'_>) -> Poll<bool> {
     let Some(Ok(frame)) = ready!(Pin::new(body).poll_frame(cx)) else {
         return Poll::Ready(false);

@@ -83,7 +83,7 @@ impl<E> Default for ReadSoFar<E> {
 }
 
 impl<E> ReadSoFar<E> {
-    /// Of a body of which nothing is read yet. A body that has ended may still tell a length, such as that of a response to
+    /// Starts with a body that is unread. A body that has ended may still state a length, such as that of a response to
     /// HEAD.
     fn before<B: Body>(body: Option<&B>) -> Box<Self> {
         let body = body.filter(|body| !body.is_end_stream());

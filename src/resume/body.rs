@@ -1,4 +1,4 @@
-//! The body that goes on.
+//! A body that resumes.
 
 use super::download::{Download, Pause, Question, Resend, Sending};
 use super::exclusive::Exclusive;
@@ -15,7 +15,7 @@ use std::task::{Context, Poll, ready};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// A response's body that goes on where it broke; see [`resume`](crate::resume). Read it like any other: breaks, waits and
+/// A response's body that resumes after a break; see [`resume`](crate::resume). Read it like any other: breaks, waits and
 /// the requests for the rest happen while its frames are asked for.
 ///
 /// `size_hint` is exact, and what is left, as long as the download can be resumed. Bytes come in order, each once. After an
@@ -151,7 +151,7 @@ where
     B: Body<Data = Bytes> + Unpin,
     B::Error: Into<BoxError>,
 {
-    /// Comes as far as the next frame, or the end.
+    /// Polls up to the next frame, or the end.
     fn poll_on(
         &mut self,
         state: &mut ResumeState<B>,

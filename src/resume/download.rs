@@ -63,7 +63,7 @@ impl RestRequest<'_> {
     }
 }
 
-/// A download, as far as it does not depend on who reads it.
+/// The state of a download that does not depend on its reader.
 pub(super) struct Download<B> {
     mark: ResumeValidator,
     again: Exclusive<Box<dyn Resend<B>>>,
@@ -71,7 +71,7 @@ pub(super) struct Download<B> {
     idle: IdleTimer,
     deadline: Option<Deadline>,
     overlap: Overlap,
-    /// The answer that is read goes on past the last byte that the download is of.
+    /// Set if the response continues past the last byte of the download.
     goes_past: bool,
     /// The start came from another service than the one that was asked: nothing tells where the rest is.
     pub(super) is_from_elsewhere: bool,
@@ -212,7 +212,7 @@ impl<B> Download<B> {
         }
     }
 
-    /// The body that goes on, if the answer has one to go on with.
+    /// The next body, if the response continues the download.
     pub(super) fn answered(
         &mut self,
         answer: Result<Response<B>, BoxError>,

@@ -31,7 +31,7 @@ enum Validator {
     Tag(HeaderValue),
     /// The date of a change that is long past.
     Date(HeaderValue),
-    /// None: only a download of which nothing was handed out can begin again, with an answer like the first.
+    /// None: only a download that handed out nothing can begin again, with a response like the first.
     Nothing(Box<FirstHead>),
 }
 
@@ -45,7 +45,7 @@ struct FirstHead {
 /// The verdict on a response to the request for the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RangeCheck {
-    /// Read on, without so many bytes, the last of which were handed out before.
+    /// Read on, and skip this many bytes; the last of them were handed out before.
     Go {
         skip: u64,
     },
@@ -173,7 +173,7 @@ impl ResumeValidator {
         }
     }
 
-    /// The same request again, of which nothing was handed out: its answer must be what the caller knows of the first.
+    /// The same request again, if nothing was handed out: the response must match the parts of the first that the caller saw.
     fn check_anew(
         &self,
         first: &FirstHead,

@@ -14,7 +14,7 @@ pub(super) struct Overlap {
 const MAX_OVERLAP_BYTES: usize = OVERLAP as usize;
 
 impl Overlap {
-    /// So many bytes come again, the last of which are those at hand.
+    /// Expects `skip` bytes again; the last of them are those at hand.
     pub(super) fn expect_again(&mut self, skip: u64) {
         self.skip = skip;
     }
@@ -64,7 +64,7 @@ mod tests {
         range.map(|at| u8::try_from(at % 251).unwrap()).collect()
     }
 
-    /// An overlap after so many bytes, handed out in pieces of this size.
+    /// An overlap after `got` bytes, handed out in pieces of this size.
     fn after(got: usize, piece: usize) -> Overlap {
         let mut overlap = Overlap::default();
         bytes(0..got)

@@ -61,7 +61,7 @@ pub trait Resumable: sealed::Sealed + Sized {
     /// With the body that it has.
     fn plain(self) -> Self::Resumed;
 
-    /// With a body that goes on.
+    /// Returns the response with a body that resumes.
     fn resumed(
         self,
         goes_on: impl FnOnce(Self::Body) -> (ResumedBody<Self::Body>, ResumeProgress),

@@ -59,7 +59,7 @@ impl Resume {
     /// waits for: bytes, the time of a retry, or a head. Bytes that are there are handed out first. At least 1 ms; default
     /// none, so that a download may take as long as its bytes do.
     ///
-    /// The deadline of the policy bounds the head of the first answer and that of each continuation by itself.
+    /// The deadline of the policy bounds the head of the first response, and separately that of each continuation.
     ///
     /// # Errors
     ///

@@ -77,7 +77,7 @@ impl<S, Q, C: Requests<Q>> Continuation<S, Q, C> {
         Self { again, terms }
     }
 
-    /// The answer with a body that goes on, if this one can.
+    /// Returns the response with a body that resumes, if this one can.
     fn resumed<R>(mut self, answer: R) -> R::Resumed
     where
         R: Resumable,

@@ -50,7 +50,7 @@ enum WhenForm {
     Status(BareStatus),
 }
 
-/// A list of conditions, of which one must hold.
+/// A list of conditions; one must hold.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(from = "ConditionsForm")]
 pub(super) struct Conditions(pub(super) rules::Condition);
@@ -314,7 +314,7 @@ enum Places<N> {
     There(Several<N>),
 }
 
-/// Conditions on headers, of which one must hold.
+/// Conditions on headers; one must hold.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "Places<HeaderKey>")]
 pub(super) struct HeaderTests(Vec<rules::Condition>);

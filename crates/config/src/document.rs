@@ -313,7 +313,7 @@ impl MatchKeys {
     }
 }
 
-/// A document, whose parts are right each by itself.
+/// A document whose parts are each valid.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Spec {
     pub(super) fleet: Option<FleetKeys>,
@@ -357,7 +357,7 @@ impl LevelSpec {
 }
 
 impl Spec {
-    /// Reads a document, and tells everything that is wrong with a part of it by itself.
+    /// Reads a document, and reports every problem within one part of it.
     pub(super) fn read(document: &Value, problems: &Diagnostics) -> Self {
         if let Err(cause) = document.check_size() {
             problems.add(&Path::default(), document, cause);

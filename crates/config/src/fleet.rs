@@ -73,7 +73,7 @@ fn named(
     found.cloned()
 }
 
-/// Makes a fleet. The builder's word on a key is told without what was given: it may be a secret.
+/// Makes a fleet. An error of the builder is reported without the value, which may be a secret.
 fn made(
     keys: &FleetKeys,
     (key, url): (&str, &str),

@@ -152,7 +152,7 @@ impl Diagnostics {
         self.0.borrow().told.is_empty()
     }
 
-    /// Returns `true` if something is wrong inside of a place, as far as that is known.
+    /// Returns `true` if a problem inside this path was reported.
     pub(super) fn are_within(&self, path: &str) -> bool {
         let found = self.0.borrow();
         found.told.len() >= MAX_REPORTED
@@ -162,7 +162,7 @@ impl Diagnostics {
             })
     }
 
-    /// Returns `true` if something is wrong at a place or inside of it, as far as that is known.
+    /// Returns `true` if a problem at this path or inside it was reported.
     pub(super) fn contains(&self, path: &str) -> bool {
         let is_at = self.0.borrow().told.iter().any(|told| told.field() == path);
         is_at || self.are_within(path)

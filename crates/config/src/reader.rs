@@ -55,7 +55,7 @@ pub(super) struct Hidden<T>(pub(super) T);
 #[derive(Debug, Clone)]
 pub(super) struct Checked<T>(pub(super) Option<T>);
 
-/// A value at whose place its own error is told, if it has one.
+/// A value whose own error is reported at its path.
 #[derive(serde::Deserialize)]
 struct OwnErrorAt<T>(T);
 

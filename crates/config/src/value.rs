@@ -48,7 +48,7 @@ impl Value {
         }
     }
 
-    /// Returns the value with [`HIDDEN`] in the place of each text.
+    /// Returns the value with [`HIDDEN`] instead of each text.
     pub(super) fn without_texts(&self) -> Self {
         match self {
             Self::Text(_) => Self::Text(HIDDEN.to_owned()),
@@ -61,7 +61,7 @@ impl Value {
         }
     }
 
-    /// Returns a message with [`HIDDEN`] in the place of each text of this value.
+    /// Returns a message with [`HIDDEN`] instead of each text of this value.
     pub(super) fn redact(&self, message: &str) -> String {
         match self {
             Self::Text(text) if !text.is_empty() => message.replace(text.as_str(), HIDDEN),

@@ -272,7 +272,7 @@ impl TryFrom<String> for Name {
     }
 }
 
-/// Texts to look for, of which one is enough.
+/// Texts to look for; one is enough.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Several<SearchText>")]
 pub(super) struct Texts(pub(super) Vec<String>);
@@ -341,7 +341,7 @@ impl TryFrom<Hidden<Change>> for Set {
     }
 }
 
-/// Parts of a match, each of which a service takes.
+/// The values of one part of a match; any of them matches.
 macro_rules! patterns {
     ($($name:ident = $setter:ident;)+) => {
         leaf! {

@@ -168,7 +168,7 @@ impl RetryBudget {
     /// The price is the builder's `retry_cost`, `timeout_cost` after a timeout, or `gated_cost` after a 429 whose call
     /// waits at the gate. `now` is on the clock of [`Moment::now`](crate::policy::Moment::now).
     ///
-    /// A budget on a [`SharedAccount`] asks nobody here: it pays from what this process may spend by itself. The clients
+    /// A budget on a [`SharedAccount`] does not ask the store here: it pays from the tokens that this process may spend alone. The clients
     /// of this crate [`ask`](Self::ask) instead.
     ///
     /// # Errors
@@ -507,7 +507,7 @@ impl PendingRetry {
         account.map(SharedAccount::wait).unwrap_or_default()
     }
 
-    /// Waits no longer: pays at `now` from what this process may spend by itself. Returns `None` if that is too little.
+    /// Stops waiting, and pays at `now` from the tokens that this process may spend alone. Returns `None` if they are too few.
     #[must_use]
     pub fn pay_alone(self, now: Duration) -> Option<PaidRetry> {
         let Self {

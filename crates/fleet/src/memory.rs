@@ -90,7 +90,7 @@ enum Health {
 }
 
 impl MemoryStore {
-    /// An empty store on tokio's clock, that answers at once. Its time goes on with `tokio::time::advance` too.
+    /// An empty store on tokio's clock, which responds at once. `tokio::time::advance` moves its time too.
     #[must_use]
     pub fn new() -> Self {
         Self::on(TokioClock)

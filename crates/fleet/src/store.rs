@@ -23,7 +23,7 @@ pub(super) trait Store: Send + Sync + 'static {
 
     fn step_gate<'a>(&'a self, keys: &'a GateKeys, report: &'a GateReport) -> Reply<'a, GateReply>;
 
-    /// Subscribes to a gate's channel, until the subscriber is told that the subscription is lost.
+    /// Subscribes to a gate's channel, until the subscriber learns that the subscription is lost.
     fn subscribe<'a>(
         &'a self,
         keys: &'a GateKeys,

@@ -23,7 +23,7 @@ pub(crate) fn trail_of<'a>(policy: &RetryPolicy, error: &'a dyn Any) -> Redirect
     }
 }
 
-/// The same error, as far as it can be told without the URL that it is of.
+/// Returns the same error without its URL.
 pub(crate) fn without_url(error: BoxError) -> BoxError {
     let error = match error.downcast::<reqwest_middleware::Error>() {
         Ok(error) => return error.without_url().into(),

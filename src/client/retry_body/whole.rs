@@ -41,7 +41,7 @@ where
         read.early_end = Some(downcast_box);
     }
 
-    /// Reads the body while it has at most so many bytes and the time allows; the caller still gets all of it.
+    /// Reads the body up to `limit` bytes while the time allows; the caller still gets all of it.
     pub(crate) async fn fill(
         &mut self,
         bytes: u64,

@@ -54,7 +54,7 @@ impl Size {
         }
     }
 
-    /// A value that stands so many levels below the document.
+    /// A value `depth` levels below the document.
     pub(super) fn add_value(&self, depth: usize) -> Result<(), String> {
         if depth > MAX_DEPTH {
             return Err(format!("is nested more than {MAX_DEPTH} levels deep"));

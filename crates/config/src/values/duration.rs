@@ -90,7 +90,7 @@ fn is_too_fine(text: &str) -> bool {
     whole != text && !is_endless(&whole) && humantime::parse_duration(&whole).is_ok()
 }
 
-/// Returns what to write in the place of a duration with a unit above days: no setting is measured in one.
+/// Returns the advice for a duration with a unit above days: no setting is measured in one.
 fn in_days(duration: &str) -> Option<String> {
     let parts: Vec<&str> = numbers_and_words(duration).collect();
     let (unit, name, days) = parts.iter().find_map(|part| {

@@ -145,7 +145,7 @@ impl ManualRuntime {
         self
     }
 
-    /// Moves both clocks by this time, and wakes every wait. One that is not over yet goes on waiting. Times saturate.
+    /// Moves both clocks by this time, and wakes every wait; a wait that is not over continues. Times saturate.
     pub fn advance(&self, by: Duration) {
         let mut world = self.world();
         world.pass(by);

@@ -88,7 +88,7 @@ impl FlushSchedule {
     }
 }
 
-/// The time between the reports of one of so many processes.
+/// Returns the time between the reports of one of `processes` processes.
 pub(crate) fn flush_interval(processes: i64) -> Duration {
     millis(processes).clamp(MIN_FLUSH, MAX_FLUSH)
 }

@@ -46,7 +46,7 @@ pub(super) struct GateParticipant {
     look_at: Option<Duration>,
     /// The gate has closed here for longer than the interval of reports.
     has_closed: bool,
-    /// The task, and when it looks by itself.
+    /// The task, and the time of its next look.
     driver: Option<Waker>,
     driver_looks_at: Duration,
     /// The time when the report in flight was sent, and when the last one was.
@@ -133,7 +133,7 @@ impl GateParticipant {
 
 /// The side of the task that sends the reports.
 impl GateParticipant {
-    /// Wakes this one when there is something to report. It does not look by itself.
+    /// Wakes this task when there is something to report. It does not poll.
     pub(super) fn watch(&mut self, waker: &Waker) {
         self.driver = Some(waker.clone());
         self.driver_looks_at = Duration::MAX;

@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 pub(super) enum StreamItem {
     /// An event with at least one `data` field.
     Event { name: String, data: String },
-    /// A whole JSON object in the place of a line.
+    /// A whole JSON object instead of a line.
     Json(String),
     /// Not text in UTF-8.
     Alien,
