@@ -1,7 +1,7 @@
 //! The connection that an attempt went over, so that later requests can avoid it.
 //!
-//! An attempt that is cut on HTTP/1 closes its connection. On HTTP/2 it ends one stream, and the client sends the next
-//! request over the same connection, although nothing may come of that any more.
+//! Cutting an attempt closes its connection on HTTP/1. On HTTP/2 it ends one stream, and the client sends the next
+//! request over the same connection, which may be dead.
 
 use crate::policy::Attempt;
 use http::{Extensions, Request};
@@ -10,14 +10,14 @@ use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection}
 use std::any::TypeId;
 use std::mem;
 
-/// The connection of an attempt under way, as soon as the client has chosen it. Clones show that of the latest attempt whose
-/// request has the same extensions.
+/// The connection of an attempt in flight, as soon as the client has chosen it. Clones show the connection of the
+/// latest attempt whose request has the same extensions.
 #[derive(Clone)]
 pub(crate) struct ConnectionUsed(CaptureConnection);
 
 impl ConnectionUsed {
-    /// That of an attempt through a client with errors of this type, if it may be hyper-util's and may be cut, or
-    /// follows one that has failed.
+    /// Captures the connection of an attempt that may be cut or that follows a failed one. Returns `None` for any other
+    /// attempt, or if the type of the client's errors shows that it is not hyper-util's.
     pub(crate) fn of<E: 'static>(
         attempt: Attempt,
         extensions: Option<&mut Extensions>,
@@ -28,7 +28,7 @@ impl ConnectionUsed {
         known.or_else(|| Self::captured::<E>(extensions))
     }
 
-    /// That of all attempts of a download, whose answer may stall after its head.
+    /// Captures the connection of all attempts of a download, whose response may stall after its head.
     pub(crate) fn of_download<E: 'static>(extensions: &mut Extensions) -> Option<Self> {
         let used = Self::captured::<E>(extensions)?;
         extensions.insert(used.clone());
@@ -45,7 +45,7 @@ impl ConnectionUsed {
             .map(Self)
     }
 
-    /// Lets no later request share the connection; those that are under way go on.
+    /// Keeps later requests off the connection; those in flight continue.
     pub(crate) fn retire(&self) {
         if let Some(connection) = &*self.0.connection_metadata() {
             connection.poison();
@@ -53,14 +53,14 @@ impl ConnectionUsed {
     }
 }
 
-/// A handle to the connection that a request with these extensions will use; none where the caller has asked for one, who
-/// would not hear of it any more.
+/// Returns a handle to the connection that a request with these extensions will use. Returns `None` if the caller has
+/// captured it already: a second capture would leave the caller's without news.
 fn capture(extensions: &mut Extensions) -> Option<CaptureConnection> {
     let mut request = Request::new(());
     *request.extensions_mut() = extensions.clone();
     let before = extensions.len();
     let captured = capture_connection(&mut request);
-    // A second one takes the place of the first.
+    // A second capture replaces the first.
     let added = request.extensions().len() > before;
     added.then(|| {
         *extensions = mem::take(request.extensions_mut());

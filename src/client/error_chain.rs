@@ -1,7 +1,7 @@
 //! The meaning of an error: one walk along its source chain.
 //!
-//! Clients wrap each other's errors, so what happened stands somewhere in the chain, sometimes inside an
-//! `std::io::Error`, whose `source()` skips its own payload.
+//! Clients wrap each other's errors, so the cause is somewhere in the chain, sometimes inside an `std::io::Error`,
+//! whose `source()` skips its own payload.
 
 #[cfg(feature = "hyper")]
 mod http2;
@@ -25,7 +25,8 @@ use std::error::Error;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// An error of any type as an outcome. Known types are recognised by `Any`, so no bound is put on a service's error.
+/// Converts an error of any type to an outcome. Known types are recognised through `Any`, so a service's error needs no
+/// bound.
 pub(crate) fn outcome_of(policy: &RetryPolicy, error: &dyn Any) -> Outcome<'static> {
     match policy.own_error(error).or_else(|| known(error)) {
         Some(error) => walk(policy, error),
@@ -33,7 +34,7 @@ pub(crate) fn outcome_of(policy: &RetryPolicy, error: &dyn Any) -> Outcome<'stat
     }
 }
 
-/// The error of an answer's body as an outcome.
+/// Converts the error of a response's body to an outcome.
 pub(crate) fn outcome_of_body(policy: &RetryPolicy, error: &dyn Any) -> Outcome<'static> {
     let within = ChainFacts {
         answered: true,
@@ -52,7 +53,7 @@ pub(crate) fn is_of_reqwest(policy: &RetryPolicy, error: &dyn Any) -> bool {
     trail_of(policy, error).may_follow
 }
 
-/// Lets no later request share the connection that an error comes from, if the error shows it.
+/// Keeps later requests off the connection that an error comes from, if the error tells it.
 pub(crate) fn retire_connection(policy: &RetryPolicy, error: &dyn Any) {
     #[cfg(feature = "hyper")]
     {
@@ -67,19 +68,20 @@ pub(crate) fn retire_connection(policy: &RetryPolicy, error: &dyn Any) {
     let _ = (policy, error);
 }
 
-/// Returns a function that makes an error another type's, if that type is a box that can hold it.
+/// Returns a function that converts an error to another type, if that type is a box that can hold it.
 pub(crate) fn into_box<F: Into<BoxError> + 'static, E: 'static>() -> Option<fn(F) -> E> {
     let boxed: fn(F) -> BoxError = F::into;
     let boxed: &dyn Any = &boxed;
     boxed.downcast_ref::<fn(F) -> E>().copied()
 }
 
-/// An error of this crate as another type, if that is a box that can hold it.
+/// Converts an error of this crate to another type, if that type is a box that can hold it.
 pub(crate) fn downcast_box<E: 'static>(error: impl Error + Send + Sync + 'static) -> Option<E> {
     into_box().map(|into| into(error))
 }
 
-/// The type of an error, or the one in the box where the client's own type is a box. It is known of few.
+/// Returns the type name of an error, or of the boxed one if the client's error type is a box. Only I/O errors are
+/// named.
 pub(crate) fn type_in_box(error: &(dyn Error + 'static)) -> &'static str {
     if error.is::<std::io::Error>() {
         std::any::type_name::<std::io::Error>()
@@ -88,7 +90,7 @@ pub(crate) fn type_in_box(error: &(dyn Error + 'static)) -> &'static str {
     }
 }
 
-/// The error of a type that an error is, or carries: wherever it stands in the source chain, and inside of an I/O error.
+/// Returns the error of this type that an error is or carries, anywhere in its source chain and inside an I/O error.
 pub(crate) fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
     links(error).find_map(<dyn Error>::downcast_ref)
 }
@@ -110,8 +112,8 @@ pub(crate) fn words(policy: &RetryPolicy, error: &dyn Any, kind: Option<ErrorKin
     words
 }
 
-/// The first link that says what happened decides; one that says where it happened (while connecting, on a connection,
-/// within an answer's body) colours those after it.
+/// Walks along the source chain of an error. The first link that says what happened decides. A link that only
+/// says where it happened (while connecting, on a connection, within a response's body) refines the links after it.
 pub(crate) fn walk(policy: &RetryPolicy, error: &(dyn Error + 'static)) -> Outcome<'static> {
     ChainFacts::default().along(policy, error)
 }
@@ -121,13 +123,13 @@ pub(crate) fn walk(policy: &RetryPolicy, error: &(dyn Error + 'static)) -> Outco
 struct ChainFacts {
     connecting: bool,
     connected: bool,
-    /// An answer's head was there before.
+    /// The head of a response had arrived before.
     answered: bool,
-    /// A decoder of an answer's body may have failed, and nothing further in says that what it read from did.
+    /// A decoder of a response's body may have failed, and no inner link blames the source that it reads from.
     decoding: bool,
-    /// A decoder has failed, or does not like its data.
+    /// A decoder has failed, or has rejected its data.
     complains: bool,
-    /// The request never got out of this program.
+    /// The request never left this program.
     unsent: bool,
     found: Option<Outcome<'static>>,
 }
@@ -163,7 +165,7 @@ impl ChainFacts {
             }
             Link::Unsent => self.unsent = true,
             Link::Status(status) => self.found = Some(Outcome::error_of_status(status)),
-            // That a decoder does not like its data is its own complaint.
+            // A decoder that rejects its data complains on its own account, not the connection's.
             Link::Says(ErrorKind::Protocol | ErrorKind::Certificate) if self.decoding => {
                 self.complains = true;
             }
@@ -174,7 +176,7 @@ impl ChainFacts {
     fn refined(&self, kind: ErrorKind) -> ErrorKind {
         match kind {
             kind if self.connecting => while_connecting(kind),
-            // A network that is gone says of a connection in use what it says of one that cannot be made.
+            // A lost network gives the same errors for a connection in use as for one that cannot be made.
             ErrorKind::Connect if self.connected => ErrorKind::Reset,
             kind => kind,
         }
@@ -196,7 +198,7 @@ impl ChainFacts {
         })
     }
 
-    /// Adds how far the request got, if the place of the failure shows it.
+    /// Adds how far the request got, if the point of failure shows it.
     fn placed(&self, outcome: Outcome<'static>) -> Outcome<'static> {
         let class = outcome.class();
         match (self.answered, self.unsent) {
@@ -217,8 +219,7 @@ impl AttemptTimeout {
 }
 
 impl IncompleteBody {
-    /// Returns the early end that an error is, or carries: wherever it stands in the source chain, and inside of an I/O
-    /// error.
+    /// Returns the early end that an error is or carries, anywhere in its source chain and inside an I/O error.
     #[must_use]
     pub fn of<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Self> {
         links(error).find_map(<dyn Error>::downcast_ref::<Self>)
@@ -226,7 +227,7 @@ impl IncompleteBody {
 }
 
 impl RequestFailed {
-    /// The failure that an error is, or carries: wherever it stands in the source chain, and inside
+    /// Returns the failure that an error is or carries, anywhere in its source chain and inside
     /// `reqwest_middleware::Error::Middleware`.
     #[must_use]
     pub fn of<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Self> {

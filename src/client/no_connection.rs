@@ -1,4 +1,4 @@
-//! In the place of `connection` without the feature `hyper`: no client shows which connection an attempt went over.
+//! Replaces `connection` without the feature `hyper`: no client shows the connection that an attempt used.
 #![expect(
     clippy::extra_unused_type_parameters,
     reason = "`connection` asks for the type of error"

@@ -1,12 +1,12 @@
-//! Bytes as they came, in memory of their own.
+//! Received bytes, in memory of their own.
 
 use bytes::Bytes;
 
-/// Bytes that were read, from the first on.
+/// The bytes that were read, from the first on.
 ///
-/// They are copied: a frame may be one byte of a large buffer, and whoever keeps the frame keeps the buffer. So this holds
-/// less than twice the bytes that were read, whatever their frames were cut from, since a buffer that is full doubles. A
-/// copy costs little beside sending or receiving the same bytes.
+/// They are copied: a frame may be one byte of a large buffer, and keeping the frame keeps the buffer. A full buffer
+/// doubles, so this holds less than twice the bytes that were read, whatever their frames were cut from. A copy costs
+/// little compared with sending or receiving the same bytes.
 #[derive(Default)]
 pub(super) struct Record {
     /// Blocks that were given out, which can grow no more.
@@ -19,7 +19,7 @@ impl Record {
         self.open.extend_from_slice(data);
     }
 
-    /// As many bytes as are at hand from a place on; none at the end.
+    /// Returns the bytes at hand from a position on, or `None` at the end. There may be more after them.
     pub(super) fn after(&mut self, mut place: usize) -> Option<Bytes> {
         if !self.open.is_empty() {
             self.blocks.push(std::mem::take(&mut self.open).into());
@@ -33,7 +33,7 @@ impl Record {
         None
     }
 
-    /// All of it in one piece.
+    /// Returns all bytes in one buffer.
     pub(super) fn whole(&self) -> Vec<u8> {
         let blocks = self.blocks.iter().map(|block| &block[..]);
         let pieces: Vec<&[u8]> = blocks.chain([&self.open[..]]).collect();
@@ -54,14 +54,14 @@ pub(super) mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-    /// Large buffers, counted for as long as somebody keeps a part of one.
+    /// Large buffers, counted for as long as a part of one is kept.
     #[derive(Default)]
     pub(in crate::client) struct Buffers(Arc<AtomicUsize>);
 
     struct Buffer(Vec<u8>, Arc<AtomicUsize>);
 
     impl Buffers {
-        /// One byte of a new one.
+        /// Returns one byte of a new buffer.
         pub(in crate::client) fn slice(&self) -> Bytes {
             self.0.fetch_add(1, Relaxed);
             let buffer = Buffer(vec![b'x'; 64 * 1024], Arc::clone(&self.0));

@@ -8,20 +8,20 @@ use http_body::Body;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// A body that may be copied for a later attempt.
+/// A body that can be copied for a later attempt.
 ///
-/// Every `http_body::Body` that is `Clone` implements it. For any other body, tell the tower layer how to copy it
-/// (`copy_body`), or wrap it in a [`ReplayBody`].
+/// Every `http_body::Body` that is `Clone` implements it. For any other body, give the tower layer a function that
+/// copies it (`copy_body`), or wrap it in a [`ReplayBody`].
 ///
-/// A clone may share its content with the original, and then lacks what the first attempt has sent. So the layer sends
-/// a clone only if it has the exact length (by [`size_hint`](http_body::Body::size_hint)) and the end state that the
-/// body had before the first attempt. It does not send a clone that differs, or one of unknown length such as a stream:
-/// the last outcome comes back, and its report says [`BodyNotReplayable`](crate::StopReason::BodyNotReplayable). The
-/// layer checks the clone when it decides on the retry and again before it sends it. A cut attempt can still read the
-/// shared content after the last check, or at any time if no last outcome is left to come back; so for a body that
-/// shares its content use `record_body`, or `copy_body` if the body can make a copy of its own content.
+/// A clone may share its content with the original, and then lacks the part that the first attempt has sent. So the
+/// layer sends a clone only if it has the exact length (by [`size_hint`](http_body::Body::size_hint)) and the end state
+/// that the body had before the first attempt. A clone that differs, or one of unknown length such as a stream, is not
+/// sent: the last outcome is returned, and its report says [`BodyNotReplayable`](crate::StopReason::BodyNotReplayable).
+/// The layer checks the clone when it decides on the retry, and again before it sends it. An attempt that was cut can
+/// still read the shared content after the last check, or at any time if there is no last outcome to return; so for a
+/// body that shares its content use `record_body`, or `copy_body` if the body can copy its own content.
 ///
-/// A body of your own that is not `Clone` can implement it, and then needs no setting:
+/// A body of your own that is not `Clone` can implement the trait, and then needs no setting:
 ///
 /// ```
 /// use bytes::Bytes;
@@ -31,7 +31,7 @@ use std::marker::PhantomData;
 /// use std::pin::Pin;
 /// use std::task::{Context, Poll};
 ///
-/// /// So many lines, made as they are sent.
+/// /// A number of lines, generated as they are sent.
 /// struct Lines {
 ///     all: usize,
 ///     left: usize,
@@ -64,35 +64,36 @@ use std::marker::PhantomData;
             part of the inner service's body type"
 )]
 pub trait Replay: Sized {
-    /// A copy of the whole unread body; `None` if there cannot be one, and then the request is sent once. The layer asks for
-    /// it before each attempt but the last.
+    /// Returns a copy of the whole unread body, or `None` if it cannot be copied and the request is sent only once. The
+    /// layer calls it before each attempt but the last.
     fn replay(&self) -> Option<Self>;
 
-    /// Returns `true` if this copy is still whole, after an attempt whose response came before the body was read (`early`), or
-    /// after any other. Default true: it shares nothing with earlier attempts.
+    /// Returns `true` if this copy is still whole after an attempt. `early` is `true` if the server responded before
+    /// that attempt had read the whole body. Default `true`: the copy shares nothing with earlier attempts.
     fn can_replay(&self, early: bool) -> bool {
         let _ = early;
         true
     }
 
-    /// The bytes of the body that the attempts so far have read, if known; by it an attempt that has read all that
-    /// `content-length` tells is not called early. Default `None`.
+    /// Returns the number of bytes that the attempts so far have read of the body, or `None` if it is unknown. An
+    /// attempt that has read as many bytes as `content-length` announces does not count as early. Default `None`.
     fn bytes_read(&self) -> Option<u64> {
         None
     }
 
-    /// The measure that this copy has while it is whole.
+    /// Returns the measure of this copy, by which the layer checks that it is complete.
     #[doc(hidden)]
     fn measure(&self) -> Measure {
         Measure::NotAsked
     }
 
     /// Marks this copy as the next to be sent: earlier attempts are over, whatever their client still does with them.
-    /// Default: nothing.
+    /// Does nothing by default.
     fn next_in_turn(&mut self) {}
 
-    /// Replaces all bytes of the body by a function of them, for a policy that cuts a text that is too long; false if the
-    /// body has no bytes at hand, or the function returns none, and then the request is not repeated. Default false.
+    /// Replaces the bytes of the body with the result of a function, for a policy that shortens a text that is too
+    /// long. Returns `false` if the body does not have its bytes at hand, or if the function returns `None`; the
+    /// request is then not repeated. Default `false`.
     fn rewrite(&mut self, with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool {
         let _ = with;
         false
@@ -142,11 +143,11 @@ impl<B: http_body::Body> Replay for ReplayBody<B> {
 #[doc(hidden)]
 #[non_exhaustive]
 pub enum Measure {
-    /// The body keeps track itself of whether it is whole.
+    /// Not needed: the body itself tracks if it is complete.
     NotAsked,
-    /// It announces none, and nobody vouches for a copy.
+    /// The body announces no length, and nobody vouches for a copy.
     Unknown,
-    /// Nothing is left.
+    /// The body is at its end.
     AtItsEnd,
     /// Exactly this many bytes are left, and perhaps trailers.
     Exactly(u64),
@@ -155,7 +156,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// The measure of a body whose copies nobody vouches for.
+    /// Returns the measure of a body whose copies nobody vouches for.
     #[inline]
     pub(crate) fn of(body: &impl Body) -> Self {
         match body.size_hint().exact() {
@@ -165,7 +166,7 @@ impl Measure {
         }
     }
 
-    /// The measure of a body that is copied by a function of its owner's.
+    /// Returns the measure of a body that its owner's function copies.
     #[inline]
     pub(crate) fn of_vouched(body: &impl Body) -> Self {
         match Self::of(body) {
@@ -184,7 +185,7 @@ impl Measure {
                 !matches!(copy, Self::Exactly(bytes) | Self::AtLeast(bytes) if bytes > 0)
             }
             (Self::Exactly(first), copy) => copy == Self::Exactly(first),
-            // A copy of a stream may be of bytes. One with none is what a shared stream leaves.
+            // A copy of a stream may have an exact length. An empty one is the remainder of a shared stream.
             (Self::AtLeast(first), Self::Exactly(bytes)) => bytes > 0 && bytes >= first,
             (Self::AtLeast(first), copy) => {
                 matches!(copy, Self::AtLeast(bytes) if bytes >= first)
@@ -193,7 +194,7 @@ impl Measure {
     }
 }
 
-/// The measure of a body before its first attempt, in one word: every call in flight has one.
+/// The measure of a body before its first attempt, packed into one `u64`, since every call in flight holds one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FirstMeasure(u64);
 
@@ -202,7 +203,7 @@ impl FirstMeasure {
     const UNKNOWN: Self = Self(u64::MAX - 1);
     const AT_ITS_END: Self = Self(u64::MAX - 2);
     const AT_LEAST: u64 = 1 << 63;
-    /// No body is as long.
+    /// The longest body that is measured; a longer one is stored as unknown.
     const LONGEST: u64 = 1 << 62;
 
     /// Returns `true` if a copy lacks nothing of the body.
@@ -304,14 +305,18 @@ mod measure_tests {
     }
 }
 
-/// Copies bodies as their [`Replay`] says, which every `http_body::Body` has that is `Clone`: the second type parameter of
+/// A strategy that copies bodies with their [`Replay`] implementation, which every `http_body::Body` that is `Clone`
+/// has. It is the default of the second type parameter of [`RetryLayer`](crate::tower::RetryLayer) and
+/// [`Retry`](crate::tower::Retry). A `reqwest::Request` is cloned as a whole, and its streams are recorded.
 /// [`RetryLayer`](crate::tower::RetryLayer) and [`Retry`](crate::tower::Retry), and its default. A `reqwest::Request` is copied by
 /// itself, and its streams are recorded.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct CloneBody;
 
-/// Copies bodies of the type `B` by the function that [`RetryLayer::copy_body`](crate::tower::RetryLayer::copy_body) or
+/// A strategy that copies bodies of type `B` with the function set by
+/// [`RetryLayer::copy_body`](crate::tower::RetryLayer::copy_body) or
+/// [`copy_value`](crate::tower::RetryLayer::copy_value).
 /// [`copy_value`](crate::tower::RetryLayer::copy_value) sets.
 ///
 /// To name it in a struct, give a function pointer, `CopyBody<Body, fn(&Body) -> Option<Body>>`, and set it as
@@ -321,7 +326,8 @@ pub struct CopyBody<B, F> {
     measure: fn(&B) -> Measure,
 }
 
-/// Records bodies of the type `B` while they are sent, and makes the client's bodies of the records by the function that
+/// A strategy that records bodies of type `B` as they are sent, and turns the recordings into the client's bodies with
+/// the function set by [`RetryLayer::record_body`](crate::tower::RetryLayer::record_body).
 /// [`RetryLayer::record_body`](crate::tower::RetryLayer::record_body) sets.
 ///
 /// To name it in a struct, give a function pointer, `RecordBody<Body, fn(ReplayBody<Body>) -> Body>`, and set it
@@ -351,7 +357,7 @@ impl<B: Replay + Send + 'static> Bodies<B> for CloneBody {
 }
 
 impl<B, F> CopyBody<B, F> {
-    /// Copies bodies of any type; nothing checks the copies.
+    /// Creates a strategy for bodies of any type, whose copies are not checked.
     pub(crate) fn unchecked(copy: F) -> Self {
         Self {
             copy,
@@ -406,7 +412,7 @@ where
     }
 }
 
-/// A body, the function that copies it, and the one that measures the copies.
+/// A body, the function that copies it, and the function that measures the copies.
 pub struct CopiedBody<B, F> {
     body: B,
     copy: F,
@@ -479,7 +485,7 @@ where
     }
 }
 
-/// A body that is recorded, and the function that makes the client's body of the record.
+/// A recorded body, and the function that turns the recording into the client's body.
 pub struct RecordedBody<B, F> {
     record: ReplayBody<B>,
     wrap: F,

@@ -11,20 +11,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use tape::{BoxError, Position, Recording, RecordingState};
 
-/// Records a body that is not `Clone`, such as a stream, while it is sent, and sends it again whole.
+/// A body that records another one, such as a stream that is not `Clone`, while it is sent, and can send it again.
 ///
-/// It copies the sent bytes up to a limit (default 64 KiB); a later attempt sends the copy, then the rest of the
-/// stream. The copy takes less than twice the bytes sent. A body over the limit is sent once. So is a body that the
-/// server answers before reading it to the end: the caller gets that answer. It keeps nothing if no retry can follow.
+/// The bytes sent are copied up to a limit (default 64 KiB); a later attempt sends the copy, then the rest of the
+/// stream. The copy takes less than twice the bytes sent. A body over the limit is sent once. So is a body whose server
+/// responds before it has read the body to its end: the caller gets that response. Nothing is recorded if no retry can
+/// follow.
 ///
 /// Only the latest attempt reads the stream: an earlier one that is still being sent fails as soon as the next begins,
 /// so it never ends as if it were complete.
 ///
-/// It is the inner service's body type, since the layer passes it on to the client.
+/// `ReplayBody` is the body type of the inner service, since the layer passes it on to the client.
 ///
 /// # Errors
 ///
-/// The errors of the body, in a box; of an earlier attempt that goes on after a later one has begun, one that says so.
+/// The errors of the body, boxed. An earlier attempt that is still being sent when a later one begins fails with an
+/// error that says so.
 ///
 /// ```
 /// use http_retry::ReplayBody;
@@ -43,14 +45,14 @@ pub struct ReplayBody<B> {
 const DEFAULT_LIMIT: usize = 64 * 1024;
 
 impl<B: Body> ReplayBody<B> {
-    /// Wraps a body and records at most 64 KiB of it, so that many requests under way take little memory.
+    /// Wraps a body and records at most 64 KiB of it, so that many requests in flight take little memory.
     #[must_use]
     pub fn new(body: B) -> Self {
         Self::with_limit(body, DEFAULT_LIMIT)
     }
 
-    /// Wraps a body and records at most `bytes` of it; a longer body is sent once. An empty body can be sent again whatever
-    /// the limit. The record grows as the body is sent: a limit that is never reached costs nothing.
+    /// Wraps a body and records at most `bytes` of it; a longer body is sent once. An empty body can be sent again
+    /// whatever the limit. The recording grows as the body is sent: a limit that is never reached costs nothing.
     #[must_use]
     pub fn with_limit(body: B, bytes: usize) -> Self {
         let empty = body.is_end_stream();
@@ -73,7 +75,7 @@ impl<B: Body> ReplayBody<B> {
         }
     }
 
-    /// The same body from its start, for a later attempt.
+    /// Returns the same body from its start, for a later attempt, or `None` if it is not recorded.
     pub(super) fn later(&self) -> Option<Self> {
         let mut tape = self.tape();
         tape.record.as_ref()?;
@@ -85,7 +87,7 @@ impl<B: Body> ReplayBody<B> {
         })
     }
 
-    /// Makes this the next attempt to be sent; earlier ones, which nobody waits for, read no more.
+    /// Makes this the next attempt to be sent. Earlier ones, for which nobody waits, read no more.
     pub(super) fn next_in_turn(&mut self) {
         let earlier = {
             let mut tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
@@ -97,13 +99,14 @@ impl<B: Body> ReplayBody<B> {
         earlier.into_iter().for_each(Waker::wake);
     }
 
-    /// Returns `true` if all of the body can be sent again, after an attempt with an early response or after any other.
+    /// Returns `true` if the whole body can be sent again after an attempt. `early` is `true` if the server responded
+    /// before that attempt had read it all.
     pub(super) fn is_whole(&self, early: bool) -> bool {
         let tape = self.tape();
         tape.record.is_some() && tape.state != RecordingState::Failed && (!early || tape.is_over())
     }
 
-    /// Replaces all bytes that were sent; only if the body has no more, and all of it is recorded.
+    /// Replaces all bytes that were sent. Returns `false` unless the body is at its end and fully recorded.
     pub(super) fn rewrite(&mut self, with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool {
         let mut tape = self.tape();
         let Some(record) = tape.record.as_ref().filter(|_| tape.is_over()) else {
@@ -122,7 +125,7 @@ impl<B: Body> ReplayBody<B> {
         true
     }
 
-    /// Returns the number of bytes read of the body, while all of them are recorded.
+    /// Returns the number of bytes read of the body, or `None` if not all of them are recorded.
     pub(super) fn read(&self) -> Option<u64> {
         let tape = self.tape();
         tape.record.as_ref()?;
@@ -149,12 +152,13 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let this = self.get_mut();
-        // Another handle means that a later attempt may need what this one reads.
+        // Another handle means that a later attempt may need the bytes that this one reads.
         let kept = Arc::strong_count(&this.tape) > 1;
         let mut tape = this.tape.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(superseded) = tape.take_over(this.attempt) {
             return Poll::Ready(Some(Err(superseded.into())));
         }
+        // An attempt that is behind the stream first sends the bytes that earlier attempts have read.
         if this.played != tape.read {
             let piece = tape.recorded(this.played);
             return Poll::Ready(Some(match piece {

@@ -1,4 +1,4 @@
-//! Requests that can be sent a second time: what is kept of one, and the request that is made of it.
+//! Requests that can be sent again: the saved part of a request, and the request that is made from it.
 
 use super::replay::{FirstMeasure, Measure, Replay};
 use super::saved_headers::SavedHeaders;
@@ -8,7 +8,9 @@ use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, Uri, Version}
 use http_retry_core::adapter::{Rebase, RewriteWith, public_authority};
 use std::borrow::Cow;
 
-/// Keeps what later attempts of a request are made of, by a strategy: [`CloneBody`](crate::tower::CloneBody),
+/// A strategy for saving the parts that later attempts of a request are made from:
+/// [`CloneBody`](crate::tower::CloneBody), [`CopyBody`](crate::tower::CopyBody) or
+/// [`RecordBody`](crate::tower::RecordBody). It cannot be implemented outside of this crate.
 /// [`CopyBody`](crate::tower::CopyBody) or [`RecordBody`](crate::tower::RecordBody). It cannot be implemented outside of
 /// this crate.
 #[diagnostic::on_unimplemented(
@@ -19,35 +21,36 @@ use std::borrow::Cow;
             `.copy_value(|body: &Vec<u8>| Some(body.clone()))` for a type that is `Clone` and no `http_body::Body`"
 )]
 pub trait Requests<Q>: sealed::Sealed + Clone + Send + 'static {
-    /// The part of a request that later attempts are made of.
+    /// The saved part of a request, from which later attempts are made.
     #[doc(hidden)]
     type Saved: Send + 'static;
 
-    /// The request's head; `None` for an operation that is not HTTP.
+    /// Returns the request's head, or `None` for an operation that is not HTTP.
     #[doc(hidden)]
     fn head(request: &Q) -> Option<Head<'_>>;
 
-    /// The head of the saved request.
+    /// Returns the head of the saved request.
     #[doc(hidden)]
     fn saved_head(saved: &Self::Saved) -> Option<Head<'_>>;
 
-    /// The request's headers to write to; `None` for an operation that is not HTTP.
+    /// Returns the request's headers for writing, or `None` for an operation that is not HTTP.
     #[doc(hidden)]
     fn headers_mut(request: &mut Q) -> Option<&mut HeaderMap>;
 
-    /// The request's extensions to write to, if they are public.
+    /// Returns the request's extensions for writing, if they are public.
     #[doc(hidden)]
     fn extensions_mut(request: &mut Q) -> Option<&mut Extensions>;
 
-    /// Saves what later attempts are made of, if there can be any.
+    /// Saves the parts that later attempts are made from, if there can be any.
     #[doc(hidden)]
     fn save(&self, request: Q, options: SaveOptions) -> (Q, Option<Self::Saved>);
 
-    /// Returns the next attempt's request, and what attempts after that are made of, unless it is the last.
+    /// Returns the next attempt's request, and the parts for attempts after that, unless it is the last.
     #[doc(hidden)]
     fn restore(saved: Self::Saved, is_last: bool) -> (Q, Option<Self::Saved>);
 
-    /// Returns `true` if the request can still be sent whole, after an attempt that was answered, or any other.
+    /// Returns `true` if the request can still be sent whole after an attempt. `answered` is `true` if that attempt got
+    /// a response.
     #[doc(hidden)]
     fn is_whole(saved: &Self::Saved, answered: bool) -> bool;
 
@@ -60,16 +63,16 @@ pub trait Requests<Q>: sealed::Sealed + Clone + Send + 'static {
     fn edit(saved: &mut Self::Saved, edit: RequestEdit<'_>) -> bool;
 }
 
-/// A change of a request before it is sent again.
+/// An edit of a request before it is sent again.
 #[doc(hidden)]
 #[derive(Default)]
 pub struct RequestEdit<'a> {
     /// Headers that replace those of the same name.
     pub(crate) set: Option<&'a HeaderMap>,
-    /// The way to another service.
+    /// The rebase of the URI onto another service.
     pub(crate) way: Option<&'a Rebase>,
-    /// The URL where the start of a download came from, after redirects, and what its server calls a credential. Only
-    /// clients that follow redirects tell such a URL.
+    /// The URL that the start of a download came from, after redirects, and the headers that are credentials. Only
+    /// clients that follow redirects report such a URL.
     #[cfg_attr(
         not(feature = "reqwest"),
         expect(
@@ -78,17 +81,17 @@ pub struct RequestEdit<'a> {
         )
     )]
     pub(crate) pinned: Option<(&'a str, &'a [HeaderName])>,
-    /// Another body, as a function of headers and body.
+    /// A function of headers and body that returns another body.
     pub(crate) rewrite: Option<&'a mut RewriteWith<'a>>,
 }
 
-/// The way a request is saved.
+/// The options for saving a request.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct SaveOptions {
-    /// The most bytes of a stream that are recorded, unless the body has its own limit.
+    /// The maximum number of bytes recorded of a stream, unless the body has its own limit.
     pub(crate) recorded: usize,
-    /// Only what is sent is saved, without the extensions of reqwest's requests.
+    /// `true` to save only the parts that are sent, without the extensions of reqwest's requests.
     #[cfg_attr(
         not(feature = "reqwest"),
         expect(dead_code, reason = "a setting of reqwest")
@@ -96,12 +99,12 @@ pub struct SaveOptions {
     pub(crate) is_plain: bool,
 }
 
-/// Keeps a copy of bodies of one type.
+/// A strategy for keeping copies of bodies of one type.
 #[doc(hidden)]
 pub trait Bodies<B>: sealed::Sealed + Clone + Send + 'static {
     type Kept: Replay + Send + 'static;
 
-    /// Returns the body to send first, a copy of it, and the measure of the body before that.
+    /// Returns the body to send first, a copy of it, and the measure that the body had before.
     fn keep(&self, body: B, recorded: usize) -> (B, Option<(Self::Kept, Measure)>);
 
     fn body(kept: Self::Kept) -> B;
@@ -111,7 +114,7 @@ pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
-/// A request of `http`, kept for later attempts.
+/// A saved `http::Request`, for later attempts.
 pub struct SavedRequest<K> {
     method: Method,
     uri: Uri,
@@ -125,7 +128,7 @@ pub struct SavedRequest<K> {
 
 #[diagnostic::do_not_recommend]
 impl<B: 'static, C: Bodies<B>> Requests<http::Request<B>> for C {
-    /// In a box, since every call under way holds one.
+    /// Boxed, since every call in flight holds one.
     type Saved = Box<SavedRequest<C::Kept>>;
 
     #[inline]
@@ -224,6 +227,8 @@ impl<K: Replay> SavedRequest<K> {
 
     fn is_whole(&self, answered: bool) -> bool {
         let (copy, announced) = (self.body.measure(), self.head().announced_length());
+        // A copy that is shorter than the announced `content-length` has lost a part, even if its own measure is
+        // unchanged.
         let is_shorter = match copy {
             Measure::AtItsEnd => announced > Some(0),
             Measure::Exactly(bytes) => announced > Some(bytes),
@@ -245,6 +250,7 @@ impl<K: Replay> SavedRequest<K> {
             return true;
         }
         let mut headers = self.headers.to_map();
+        // Strip the headers of the first service before those for the new one are set.
         if let Some((way, uri)) = way {
             let before = std::mem::replace(&mut self.uri, uri);
             way.strip_headers(&mut headers, &before);
@@ -261,13 +267,13 @@ impl<K: Replay> SavedRequest<K> {
     }
 }
 
-/// Returns `true` if these bytes are all of a body of the announced length: a client sends no more, and so never sees its
-/// end.
+/// Returns `true` if a body of the announced length was read completely. A client sends no more than that, so it never
+/// sees the end of the body.
 pub(super) fn is_all(announced: Option<u64>, read: Option<u64>) -> bool {
     read.is_some() && announced == read
 }
 
-/// Replaces headers of the same name. No retry is sent that has no room for them.
+/// Replaces headers of the same name. A retry that has no room for them is not sent, so appending does not fail here.
 pub(super) fn replace_headers(headers: &mut HeaderMap, new: Option<&HeaderMap>) {
     for name in new.into_iter().flat_map(HeaderMap::keys) {
         headers.remove(name);
@@ -277,7 +283,7 @@ pub(super) fn replace_headers(headers: &mut HeaderMap, new: Option<&HeaderMap>) 
     }
 }
 
-/// The head of a request, or of the copy that is kept of one.
+/// The head of a request, or of its saved copy.
 #[derive(Clone, Copy)]
 pub struct Head<'a> {
     pub(crate) method: &'a Method,
@@ -287,7 +293,7 @@ pub struct Head<'a> {
     pub(crate) extensions: Option<&'a Extensions>,
 }
 
-/// The place that a request goes to.
+/// The URI or URL that a request is sent to.
 #[derive(Clone, Copy)]
 pub(crate) enum Target<'a> {
     Uri(&'a Uri),
@@ -298,19 +304,19 @@ pub(crate) enum Target<'a> {
     Url(&'a dyn Url),
 }
 
-/// A URL as a client keeps it, with an authority that leaves out the scheme's default port.
+/// A URL in the client's own type, whose authority leaves out the scheme's default port.
 pub(crate) trait Url {
     fn as_str(&self) -> &str;
 
     fn scheme(&self) -> &str;
 
-    /// Host and port, without user info.
+    /// Returns host and port, without user info.
     fn host_and_port(&self) -> Option<&str>;
 
     fn path(&self) -> &str;
 }
 
-/// The headers of a request, as they are or packed.
+/// The headers of a request, as a map or packed.
 #[derive(Clone, Copy)]
 pub(crate) enum Headers<'a> {
     Map(&'a HeaderMap),
@@ -318,7 +324,7 @@ pub(crate) enum Headers<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// Host and port that the request goes to, without user info and without the scheme's default port.
+    /// Returns the host and port that the request goes to, without user info and without the scheme's default port.
     #[inline]
     pub(crate) fn authority(&self) -> Option<Cow<'a, str>> {
         match self.target {
@@ -337,7 +343,7 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// The whole URI.
+    /// Returns the whole URI.
     pub(crate) fn uri(&self) -> String {
         match self.target {
             Target::Uri(uri) => uri.to_string(),
@@ -345,7 +351,7 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// The whole URL, if the client's responses have theirs.
+    /// Returns the whole URL, if the client's responses carry theirs.
     pub(crate) fn url(&self) -> Option<&'a str> {
         match self.target {
             Target::Uri(_) => None,
@@ -353,7 +359,7 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// The first value of a header, by its name in lower case.
+    /// Returns the first value of a header, by its name in lower case.
     pub(crate) fn value(&self, name: &str) -> Option<&'a [u8]> {
         match self.headers {
             Headers::Map(map) => map.get(name).map(HeaderValue::as_bytes),
@@ -368,19 +374,19 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// The body's length that the headers announce.
+    /// Returns the length of the body that the headers announce.
     pub(crate) fn announced_length(&self) -> Option<u64> {
         let length = self.value("content-length")?;
         std::str::from_utf8(length).ok()?.parse().ok()
     }
 
-    /// The facts of the request, without a key in a header of the service's own.
+    /// Returns the facts of the request, without a key in a service-specific header.
     #[inline]
     pub(crate) fn facts(&self) -> RequestFacts {
         RequestFacts::by_first_values(self.method, |name| self.value(name))
     }
 
-    /// The request as classifiers see it.
+    /// Returns the request as classifiers see it.
     pub(crate) fn line(&self) -> RequestLine {
         let authority = self.authority();
         let authority = authority.map_or_else(Default::default, Into::into);
@@ -388,7 +394,7 @@ impl<'a> Head<'a> {
         RequestLine::of(self.method, authority, self.path(), by_key)
     }
 
-    /// The part of it that a router sees.
+    /// Returns the part of the head that a router sees.
     pub(crate) fn route(&self) -> route::RequestHead<'a> {
         let scheme = match self.target {
             Target::Uri(uri) => uri.scheme_str(),

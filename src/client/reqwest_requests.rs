@@ -14,7 +14,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-/// A `reqwest::Request`, kept for later attempts.
+/// A saved `reqwest::Request`, for later attempts.
 pub struct SavedReqwest {
     /// The request without its headers, with its body if that can be cloned.
     request: Request,
@@ -171,6 +171,7 @@ impl SavedReqwest {
         if let Some((url, credentials)) = pinned {
             pin(self.request.url_mut(), &mut headers, url, credentials);
         }
+        // Strip the headers of the first service before those for the new one are set.
         if let Some((way, at, url)) = way {
             *self.request.url_mut() = url;
             way.strip_headers(&mut headers, &at);
@@ -199,7 +200,7 @@ impl SavedReqwest {
     }
 }
 
-/// Keeps of a request only what is sent of it, without the extensions that a middleware further in could read.
+/// Saves only the parts of a request that are sent, without the extensions that an inner middleware could read.
 fn save_what_is_sent(mut request: Request) -> (Request, Option<SavedReqwest>) {
     let body = match request.body_mut() {
         Some(body) => match copy_of_bytes(body) {
@@ -211,7 +212,7 @@ fn save_what_is_sent(mut request: Request) -> (Request, Option<SavedReqwest>) {
     let mut copy = Request::new(request.method().clone(), request.url().clone());
     *copy.version_mut() = request.version();
     *copy.body_mut() = body;
-    // To write none would make room for one.
+    // Writing `None` would allocate room for a timeout.
     if let Some(timeout) = request.timeout() {
         *copy.timeout_mut() = Some(*timeout);
     }
@@ -223,7 +224,7 @@ fn save_what_is_sent(mut request: Request) -> (Request, Option<SavedReqwest>) {
     (request, Some(saved))
 }
 
-/// Changes the URL of a request to another one, without what is for its first server alone.
+/// Changes the URL of a request, and removes the headers that are only for its first server.
 pub(crate) fn pin(place: &mut Url, headers: &mut HeaderMap, url: &str, credentials: &[HeaderName]) {
     let (Ok(url), Ok(at)) = (Url::parse(url), place.as_str().parse::<Uri>()) else {
         return;
@@ -235,11 +236,11 @@ pub(crate) fn pin(place: &mut Url, headers: &mut HeaderMap, url: &str, credentia
     *place = url;
 }
 
-/// A copy of a body that is bytes, which share their memory.
+/// Copies a body that is bytes; both share the memory.
 fn copy_of_bytes(body: &mut Body) -> Option<Body> {
     let mut cx = Context::from_waker(Waker::noop());
     let bytes = match Pin::new(&mut *body).poll_frame(&mut cx) {
-        // Nothing is left of the body, whose only frame this is.
+        // This is the body's only frame, so nothing is left of it.
         Poll::Ready(Some(frame)) => frame.ok()?.into_data().ok()?,
         Poll::Ready(None) => Bytes::new(),
         Poll::Pending => return None,
@@ -248,7 +249,7 @@ fn copy_of_bytes(body: &mut Body) -> Option<Body> {
     Some(Body::from(bytes))
 }
 
-/// A clone of all but the headers, where the body can be cloned.
+/// Clones everything but the headers. Returns `None` if the body cannot be cloned.
 fn clone_without_headers(request: &mut Request) -> Option<Request> {
     let headers = std::mem::take(request.headers_mut());
     let clone = request.try_clone();
@@ -256,7 +257,7 @@ fn clone_without_headers(request: &mut Request) -> Option<Request> {
     clone
 }
 
-/// The way that a request goes, where it is and where it comes to.
+/// Returns the rebase, the URI of the request, and the URL that it is moved to.
 fn moved<'a>(url: &Url, way: &'a Rebase) -> Option<(&'a Rebase, Uri, Url)> {
     let at: Uri = url.as_str().parse().ok()?;
     let to = Url::parse(&way.of(&at)?.to_string()).ok()?;

@@ -1,4 +1,4 @@
-//! Responses of reqwest, which are taken apart and put together again where their body is read.
+//! Responses of reqwest, which are taken apart to read their body, and then put together again.
 
 use super::RetryBody;
 use super::responses::{Reading, Responses, SameType, Wrapped, read_body, sealed::Sealed};
@@ -14,7 +14,7 @@ use std::error::Error;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// The strategies for responses that are reqwest's: these keep their type in any case, and lose nothing.
+/// The strategies for responses of reqwest: either keeps their type, and loses nothing.
 trait KeepsReqwest: Sealed + Clone + Send + 'static {}
 
 impl KeepsReqwest for Wrapped {}
@@ -60,7 +60,7 @@ impl<A: KeepsReqwest> Responses<Response> for A {
     }
 }
 
-/// A body of reqwest whose error is a box, which can hold an error of this crate too.
+/// A body of reqwest with boxed errors, so that it can also fail with an error of this crate.
 struct BoxedErrors(Body);
 
 impl http_body::Body for BoxedErrors {
@@ -84,7 +84,7 @@ impl http_body::Body for BoxedErrors {
     }
 }
 
-/// With a body that can give back what is read of it.
+/// Puts a response together with a body that gives back the bytes that were read.
 fn with_body(url: Url, parts: Parts, body: RetryBody<BoxedErrors>) -> Response {
     let body = body.into_bytes().map_or_else(Body::wrap, Body::from);
     whole(url, parts, body)
@@ -105,7 +105,7 @@ pub(crate) fn whole(url: Url, parts: Parts, body: Body) -> Response {
     *whole.status_mut() = parts.status;
     *whole.version_mut() = parts.version;
     *whole.headers_mut() = parts.headers;
-    // Beside them, not in their place: the URL lives there as well.
+    // Extend, not replace: the URL is stored in the extensions as well.
     whole.extensions_mut().extend(parts.extensions);
     whole.into()
 }

@@ -1,4 +1,4 @@
-//! Responses that the layer can read, let go, and hand over whole.
+//! Responses that the layer can read, drop, and hand over whole.
 
 use super::RetryBody;
 use super::error_chain::{outcome_of_body, words};
@@ -19,8 +19,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 
-/// Hands responses over: [`Wrapped`] or [`SameType`]. It cannot be
-/// implemented outside of this crate.
+/// A strategy for handing responses over: [`Wrapped`] or [`SameType`]. It cannot be implemented outside of this crate.
 #[diagnostic::on_unimplemented(
     message = "`{R}` is not a response that the retry layer can read",
     note = "the inner service must answer `http::Response<B>` where `B: http_body::Body<Data = Bytes> + Send + Unpin`, or \
@@ -34,11 +33,11 @@ pub trait Responses<R>: sealed::Sealed + Clone + Send + 'static {
     #[doc(hidden)]
     fn keep(response: R) -> Self::Kept;
 
-    /// The response's head; `None` for the result of an operation that is not HTTP.
+    /// Returns the response's head, or `None` for the result of an operation that is not HTTP.
     #[doc(hidden)]
     fn head(kept: &Self::Kept) -> Option<(StatusCode, &HeaderMap)>;
 
-    /// The final URL of the response, if it is known.
+    /// Returns the final URL of the response, if it is known.
     #[doc(hidden)]
     fn url(kept: &Self::Kept) -> Option<&str> {
         let _ = kept;
@@ -48,7 +47,7 @@ pub trait Responses<R>: sealed::Sealed + Clone + Send + 'static {
     #[doc(hidden)]
     fn extensions_mut(kept: &mut Self::Kept) -> Option<&mut Extensions>;
 
-    /// Reads of the body, for at most this time, and returns the response with all of its body.
+    /// Reads from the body for at most this time, and returns the response with its whole body.
     #[doc(hidden)]
     fn read(
         kept: Self::Kept,
@@ -56,14 +55,14 @@ pub trait Responses<R>: sealed::Sealed + Clone + Send + 'static {
         time: Sleep,
     ) -> impl Future<Output = (Self::Kept, Filled)> + Send;
 
-    /// A response that no server has sent, as if from this URL.
+    /// Creates a response that no server has sent, as if from this URL.
     #[doc(hidden)]
     fn canned(canned: &CannedResponse, url: &str) -> Option<Self::Kept> {
         let _ = (canned, url);
         None
     }
 
-    /// Checks the layer's only policy, if it has but one, when a call begins.
+    /// Checks the layer's policy when a call begins, if it has only one.
     #[doc(hidden)]
     fn begin(&self, policy: Option<&RetryPolicy>) {
         let _ = policy;
@@ -73,12 +72,12 @@ pub trait Responses<R>: sealed::Sealed + Clone + Send + 'static {
 /// The purpose for which a body is read.
 #[doc(hidden)]
 pub enum Reading<'a> {
-    /// Its connection can serve again if the body ends within this many bytes; if not, the response must be let go.
+    /// Frees the connection for reuse if the body ends within this many bytes; otherwise the response must be dropped.
     Drain(usize),
-    /// The start of the body is shown to a probe.
+    /// Shows the start of the body to a probe.
     Probe(&'a mut Inspect<'a>),
-    /// The body is read whole if it has at most this many bytes. One that ends before the length that it told gives an
-    /// error at its end, if its type can hold it; with 0 bytes too, where nothing is read.
+    /// Reads the whole body if it has at most this many bytes. A body that ends before its announced length gives an
+    /// error at its end, if its error type can hold one; also with a limit of 0 bytes, although nothing is read then.
     Whole(&'a RetryPolicy, u64),
 }
 
@@ -89,17 +88,21 @@ pub(super) mod sealed {
     impl Sealed for super::Opaque {}
 }
 
-/// Responses have a [`RetryBody`], which can give back what the layer has read: the third type parameter of
+/// A strategy that wraps bodies in a [`RetryBody`], which can give back the bytes that the layer has read. It is the
+/// default of the third type parameter of [`RetryLayer`](crate::tower::RetryLayer) and [`Retry`](crate::tower::Retry).
+/// Responses of reqwest keep their type.
 /// [`RetryLayer`](crate::tower::RetryLayer) and [`Retry`](crate::tower::Retry), and its default. Those of reqwest keep their type.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct Wrapped;
 
-/// Responses have the inner service's type; set by
+/// A strategy that keeps the inner service's response type; set by
+/// [`RetryLayer::keep_response_type`](crate::tower::RetryLayer::keep_response_type), which lists the features that the
+/// layer then lacks.
 /// [`RetryLayer::keep_response_type`](crate::tower::RetryLayer::keep_response_type), which says what the layer then cannot do.
 #[derive(Debug, Clone, Default)]
 pub struct SameType {
-    /// The log has been told what the policy cannot do.
+    /// `true` once the features that the policy lacks were logged.
     warned: Arc<AtomicBool>,
 }
 
@@ -162,7 +165,7 @@ where
     }
 }
 
-/// Reads a body for a purpose.
+/// Reads a body for the given purpose.
 pub(super) async fn read_body<B>(
     (headers, version): (&HeaderMap, Version),
     body: &mut RetryBody<B>,
@@ -202,7 +205,7 @@ fn broken(policy: &RetryPolicy, error: &dyn Any) -> Box<BrokenAnswer> {
     Box::new(BrokenAnswer { outcome, words })
 }
 
-/// The body is either untouched or dropped: what is read of it could not be given back.
+/// The body is either untouched or dropped: bytes that were read could not be given back.
 #[diagnostic::do_not_recommend]
 impl<B> Responses<http::Response<B>> for SameType
 where
@@ -231,7 +234,7 @@ where
                 return (kept, Ok(Inspected::AtTheEnd));
             }
             Reading::Drain(bytes) if kept.version() < Version::HTTP_2 => {
-                // For the connection's sake, which serves again after a body that was read to its end.
+                // An HTTP/1 connection is reused only if the body was read to its end.
                 let (mut left, body) = (bytes, kept.body_mut());
                 let skip = async { while poll_fn(|cx| poll_skip(body, &mut left, cx)).await {} };
                 within(time, skip).await;
@@ -242,7 +245,7 @@ where
             }
             Reading::Whole(..) => WHOLE.call_once(|| warn("answers are not read whole")),
         }
-        // Not at its end: nobody may take it for an empty body.
+        // Never `AtTheEnd`: an unread body must not be taken for an empty one.
         (kept, Ok(Inspected::Enough))
     }
 
@@ -263,7 +266,7 @@ where
     }
 }
 
-/// Reads one frame and drops it. Returns `true` if another may follow within the limit.
+/// Reads one frame and drops it. Returns `true` if there may be another one within the limit.
 fn poll_skip<B: Body + Unpin>(body: &mut B, left: &mut usize, cx: &mut Context<'_>) -> Poll<bool> {
     let Some(Ok(frame)) = ready!(Pin::new(body).poll_frame(cx)) else {
         return Poll::Ready(false);
@@ -284,7 +287,7 @@ mod tests {
     use std::convert::Infallible;
     use std::future::pending;
 
-    /// The response as it is kept, if it is.
+    /// Returns the response if it is kept.
     async fn drain<A: Responses<R>, R>(response: R, bytes: usize) -> Option<A::Kept> {
         let time = Box::pin(pending());
         let (kept, end) = A::read(A::keep(response), Reading::Drain(bytes), time).await;

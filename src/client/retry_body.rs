@@ -1,4 +1,4 @@
-//! A response's body as the caller gets it.
+//! The body of a response, as the caller gets it.
 
 mod whole;
 
@@ -17,22 +17,23 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
 pin_project! {
-    /// A response's body: first what the layer has read of it, byte for byte and with its trailers, then the rest of
-    /// the inner body.
+    /// The body of a response: first the part that the layer has read, byte for byte and with its trailers, then the
+    /// rest of the inner body.
     ///
-    /// On a success the layer has read nothing, and every call goes to the inner body. It has read some if the policy reads
-    /// whole answers or holds streams back, or if a dialect or a classifier looks into successes (64 KiB). Of a failure that comes back it has read at most what a rule looks at (64 KiB) and the
-    /// layer's `drain_before_retry`.
+    /// Of a success the layer reads nothing, and every call goes to the inner body, unless the policy reads whole
+    /// responses or holds streams back, or a dialect or a classifier inspects successes (64 KiB). Of a failure that is
+    /// returned it reads at most the part that a rule inspects (64 KiB) and the layer's `drain_before_retry`.
     ///
-    /// Its error is the inner body's. `size_hint` counts what was read and what is left; of a body that ended before the length
-    /// that it told, also what is missing. If the policy reads [whole answers](crate::RetryPolicyBuilder::whole_answers) and
-    /// the error is a `Box<dyn Error + Send + Sync>`, such a body ends with an [`IncompleteBody`].
+    /// Its error is the inner body's. `size_hint` counts the bytes that were read and those that are left; for a body
+    /// that ended before its announced length, also the missing ones. If the policy reads [whole
+    /// responses](crate::RetryPolicyBuilder::whole_answers) and the error is a `Box<dyn Error + Send + Sync>`, such a
+    /// body ends with an [`IncompleteBody`].
     pub struct RetryBody<B>
     where
         B: Body,
     {
         read: Option<Box<ReadSoFar<B::Error>>>,
-        // Nothing once it was read to its end, so that it can let go of what it holds.
+        // `None` once it was read to its end, so that it releases its resources.
         #[pin]
         rest: Option<B>,
     }
@@ -47,15 +48,15 @@ struct ReadSoFar<E> {
     trailers: Option<HeaderMap>,
     error: Option<E>,
     frames: usize,
-    /// The bytes that have come, those that the caller has taken included.
+    /// The number of bytes received, including those that the caller has taken.
     received: u64,
-    /// The bytes that the body told before any of them came; 0 if it told none.
+    /// The number of bytes that the body announced before the first one; 0 if it announced none.
     expected: u64,
-    /// Makes the error of a body that ends early, if there is to be one.
+    /// Creates the error of a body that ends early; `None` if such an end is not an error.
     early_end: Option<EarlyEnd<E>>,
 }
 
-/// Makes the error of a body that ends early, if the body's type of error can hold it.
+/// A function that creates the error of a body that ends early, if the body's error type can hold it.
 type EarlyEnd<E> = fn(IncompleteBody) -> Option<E>;
 
 /// The result of reading one frame.
@@ -65,7 +66,7 @@ enum FrameRead {
     Error,
 }
 
-/// The most frames that are read, however short they are.
+/// The maximum number of frames that are read, however short they are.
 const MAX_FRAMES: usize = 8 * 1024;
 
 impl<E> Default for ReadSoFar<E> {
@@ -132,7 +133,7 @@ impl<E> ReadSoFar<E> {
         })
     }
 
-    /// Passes on one frame of the rest, which the caller reads.
+    /// Passes one frame of the rest on to the caller.
     fn poll_rest<B: Body<Data = Bytes, Error = E>>(
         &mut self,
         mut rest: Pin<&mut Option<B>>,
@@ -150,7 +151,7 @@ impl<E> ReadSoFar<E> {
         Poll::Ready(frame.or_else(|| self.early_end_error().map(Err)))
     }
 
-    /// The number of bytes that are missing, if the body is at its end.
+    /// Returns the number of bytes that are missing if the body is at its end.
     fn missing(&self) -> u64 {
         self.expected.saturating_sub(self.received)
     }
@@ -163,7 +164,7 @@ impl<E> ReadSoFar<E> {
         (received < expected).then(|| IncompleteBody::new(received, expected))
     }
 
-    /// Returns `None` if nothing is missing, or if no error is to say so.
+    /// Returns `None` if nothing is missing, or if an early end is not an error.
     fn early_end_error(&self) -> Option<E> {
         let early_end = self.early_end?;
         self.incomplete().and_then(early_end)
@@ -182,7 +183,7 @@ impl<E> ReadSoFar<E> {
         self.data.is_empty() && self.trailers.is_none() && self.error.is_none()
     }
 
-    /// Returns `true` if the caller has all of it, and the rest may end as it does.
+    /// Returns `true` if the caller has everything that was read, and the rest may end as it does.
     fn is_done(&self) -> bool {
         self.is_empty() && self.missing() == 0
     }
@@ -209,7 +210,7 @@ where
         }
     }
 
-    /// A body that no server has sent.
+    /// Creates a body from text, for a response that no server has sent.
     pub(crate) fn of_text(text: &str) -> Self {
         let mut read = ReadSoFar::default();
         read.push(Frame::data(Bytes::copy_from_slice(text.as_bytes())));
@@ -224,8 +225,8 @@ impl<B> RetryBody<B>
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    /// Reads the body if it ends within a limit. Returns `true` if it has ended, and can be handed over. On HTTP/1 that
-    /// frees the connection; on HTTP/2 nothing is read, since an unfinished body that is dropped resets only its stream.
+    /// Reads the body up to a limit. Returns `true` if it has ended and can be handed over. On HTTP/1 that frees the
+    /// connection; on HTTP/2 nothing is read, since dropping an unfinished body resets only its stream.
     pub(crate) async fn drain(&mut self, version: Version, bytes: usize) -> bool {
         if version >= Version::HTTP_2 || self.rest.is_none() {
             let ended = self.rest.as_ref().is_none_or(B::is_end_stream);
@@ -236,8 +237,8 @@ where
         matches!(reached, ReadLimit::End) && !has_failed
     }
 
-    /// Shows an inspection the body from its start, and then each new piece, while it wants more and the time allows;
-    /// the caller still gets all of the body.
+    /// Shows the body to an inspection, from its start and then each new chunk, while it wants more and the time
+    /// allows. The caller still gets the whole body.
     pub(crate) async fn inspect(
         &mut self,
         look: &mut Inspect<'_>,

@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use std::any::Any;
 
-/// Replaces the bytes of a body that is plain text or bytes; false if it is neither, or the function returns none.
+/// Replaces the bytes of a body that is plain text or bytes. Returns `false` if it is neither, or if the function
+/// returns `None`.
 pub(crate) fn rewrite_bytes(
     body: &mut dyn Any,
     with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>,

@@ -1,22 +1,23 @@
-//! The headers of a request in one allocation, which become a header map only when a retry is sent.
+//! The headers of a request in one allocation, which are turned into a header map only when a retry is sent.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-/// With more headers than this the map itself is copied: one that is built anew could fail where many names share a hash.
+/// The maximum number of headers that are packed. A map with more is cloned instead: building one anew could fail if
+/// many names share a hash.
 const MAX_PACKED_BYTES: usize = 4_096;
-/// Before each header stands a number: whether its value is sensitive, and the lengths of name and value.
+/// Each header is preceded by a number: a bit that is set if its value is sensitive, and the lengths of name and value.
 const NUMBER_BYTES: usize = size_of::<u32>();
 const SENSITIVE: u32 = 1 << 31;
 const NAME_SHIFT: u32 = 21;
 const MAX_NAME_BYTES: u32 = (SENSITIVE >> NAME_SHIFT) - 1;
 const MAX_VALUE_BYTES: u32 = (1 << NAME_SHIFT) - 1;
-/// Most requests' headers take no more, and are measured while they are packed.
+/// The size of a buffer that is large enough for most requests. Their headers are measured while they are packed.
 const INLINE_BYTES: usize = 512;
 
 /// All headers of a request, in their order.
 #[derive(Clone)]
 pub(crate) enum SavedHeaders {
-    /// Of each its number, its name and its value.
+    /// For each header its number, its name and its value.
     Packed(Box<[u8]>),
     Whole(Box<HeaderMap>),
 }
@@ -26,7 +27,7 @@ impl SavedHeaders {
         pack(headers).map_or_else(|| Self::Whole(Box::new(headers.clone())), Self::Packed)
     }
 
-    /// The same headers as a map: the same order, the same bytes, the same values sensitive.
+    /// Returns the same headers as a map, in the same order and with the same bytes, sensitive values included.
     pub(super) fn to_map(&self) -> HeaderMap {
         let packed = match self {
             Self::Packed(packed) => packed,
@@ -45,7 +46,7 @@ impl SavedHeaders {
         map
     }
 
-    /// The first value of a header, by its name in lower case.
+    /// Returns the first value of a header, by its name in lower case.
     pub(super) fn value(&self, name: &str) -> Option<&[u8]> {
         match self {
             Self::Packed(packed) => lines(packed)
@@ -56,7 +57,7 @@ impl SavedHeaders {
     }
 }
 
-/// The headers in one buffer; nothing where there are too many, or one is too long.
+/// Packs the headers into one buffer. Returns `None` if there are too many, or if one is too long.
 #[inline]
 fn pack(headers: &HeaderMap) -> Option<Box<[u8]>> {
     let mut few = [0; INLINE_BYTES];
@@ -81,7 +82,7 @@ fn pack_many(headers: &HeaderMap) -> Option<Box<[u8]>> {
     pack_into(&mut packed, headers).map(|_| packed)
 }
 
-/// Fills a buffer from its start; gives how many bytes are left, or nothing where there is no room.
+/// Fills a buffer from its start. Returns the number of bytes left, or `None` if there is no room.
 #[inline(always)]
 fn pack_into(buffer: &mut [u8], headers: &HeaderMap) -> Option<usize> {
     let mut free = buffer;
@@ -174,7 +175,7 @@ pub(super) mod tests {
             value
         }
 
-        /// As a program comes to its headers: it adds, replaces and removes.
+        /// Builds a map as a program does: it adds, replaces and removes headers.
         pub(in crate::client) fn map(&mut self) -> HeaderMap {
             let mut map = HeaderMap::new();
             for _ in 0..self.below(30) {

@@ -17,14 +17,14 @@ pub(super) fn read(error: &Error) -> Link {
     if error.is_library() && error.is_go_away() && not_http2.contains(&reason) {
         return Link::Says(ErrorKind::Protocol);
     }
-    // A stream that this side has reset: only because its own body failed, while somebody waits for the answer.
+    // This side resets a stream while somebody waits for the response only because its own body failed.
     if error.is_reset() && !error.is_remote() && !error.is_library() {
         return Link::Says(ErrorKind::Body);
     }
     Link::only_if(!error.is_io(), ErrorKind::Http2)
 }
 
-/// The same from what h2 prints, which of an I/O error is its kind or what a TLS library says.
+/// Reads what h2 prints. For an I/O error that is its kind, or the words of a TLS library.
 #[cfg(any(test, not(feature = "http2")))]
 pub(super) fn read_words(words: &str) -> Link {
     const REFUSED: &str =

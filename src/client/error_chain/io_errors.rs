@@ -25,7 +25,8 @@ pub(super) fn read_io(error: &io::Error) -> Link {
     }
 }
 
-/// In TLS 1.3 a client hears only after its handshake that its certificate is refused, by an alert in rustls's words.
+/// Returns `true` if the error is a TLS alert that refuses the client's certificate, in rustls's words. In TLS 1.3 it
+/// arrives only after the client's handshake.
 fn is_refused_certificate(error: &io::Error) -> bool {
     let words = error.to_string();
     let alert = words.strip_prefix("received fatal alert: ");
@@ -33,12 +34,12 @@ fn is_refused_certificate(error: &io::Error) -> bool {
     alert.is_some_and(|alert| about.iter().any(|about| alert.contains(about)))
 }
 
-/// The same thing said of a connection that was still being made: the request was not sent.
+/// Returns the kind for the same error on a connection that was still being made: the request was not sent.
 pub(super) fn while_connecting(kind: ErrorKind) -> ErrorKind {
     match kind {
         ErrorKind::Timeout => ErrorKind::ConnectTimeout,
         ErrorKind::Incomplete => ErrorKind::Tls,
-        // How the TLS libraries say that the peer, or its certificate, is not acceptable.
+        // TLS libraries report an unacceptable peer or certificate like this.
         ErrorKind::Protocol => ErrorKind::Certificate,
         ErrorKind::Certificate
         | ErrorKind::Dns

@@ -11,16 +11,16 @@ use http::StatusCode;
 pub(super) enum Link {
     Silent,
     Connecting,
-    /// It comes from a connection that was made, unless something further out says "while connecting".
+    /// The error comes from an established connection, unless an outer link says "while connecting".
     Connected,
-    /// It comes from the body of an answer, perhaps from what decodes it, and may say what happened.
+    /// The error comes from the body of a response, perhaps from its decoder, and may say what happened.
     InAnswer {
         decoded: bool,
         says: Option<ErrorKind>,
     },
     /// The rest of the chain kept the request from being sent.
     Unsent,
-    /// It was made of an answer with this status.
+    /// The error was made from a response with this status.
     Status(StatusCode),
     Says(ErrorKind),
 }

@@ -1,4 +1,4 @@
-//! The links of an error's chain, and the types that services are known to fail with.
+//! The links of an error's chain, and the known error types of services.
 
 use super::BoxError;
 use crate::error::{AttemptTimeout, IncompleteBody};
@@ -6,7 +6,7 @@ use std::any::Any;
 use std::error::Error;
 use std::io;
 
-/// The chain, with the payloads of I/O errors, bounded against one that never ends.
+/// Returns the chain, including the payloads of I/O errors, with a bound in case it never ends.
 pub(super) fn links<'a>(
     error: &'a (dyn Error + 'static),
 ) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
@@ -31,7 +31,7 @@ pub(super) fn links<'a>(
     std::iter::successors(Some(error), next).take(MAX_LINKS)
 }
 
-/// The error behind a value of one of the types that services are known to fail with.
+/// Returns the error behind a value of one of the known error types of services.
 pub(super) fn known(value: &dyn Any) -> Option<&(dyn Error + 'static)> {
     if let Some(error) = value.downcast_ref::<BoxError>() {
         return Some(&**error);

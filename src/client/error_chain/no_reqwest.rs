@@ -1,5 +1,5 @@
-//! In the place of `of_reqwest` without the feature: no client that is known then follows redirects by itself, or puts a URL
-//! into its errors.
+//! Replaces `of_reqwest` without the feature: no known client then follows redirects itself, or puts a URL into its
+//! errors.
 
 use super::BoxError;
 use crate::nested::RedirectEvidence;

@@ -12,7 +12,7 @@ pub(crate) fn trail_of<'a>(policy: &RetryPolicy, error: &'a dyn Any) -> Redirect
     match links.find_map(|link| link.downcast_ref::<::reqwest::Error>()) {
         Some(error) => RedirectEvidence {
             may_follow: true,
-            // That of an answer may be where a redirect led.
+            // The URL in a status error may be the target of a redirect.
             path: error
                 .url()
                 .filter(|_| !error.is_status())
@@ -35,7 +35,7 @@ pub(crate) fn without_url(error: BoxError) -> BoxError {
     }
 }
 
-/// The error in a box that holds it as it was.
+/// Boxes an error so that its type can still be found.
 pub(crate) fn boxed<E: Into<BoxError> + 'static>(error: E) -> BoxError {
     // The `into` of anyhow hides the error in its box from `downcast_ref`.
     let of_anyhow: fn(anyhow::Error) -> BoxError =

@@ -1,4 +1,4 @@
-//! Reads one link of an error's chain: by its type, else by its words.
+//! Reading of one link of an error's chain: by its type, or else by its words.
 
 #[cfg(feature = "hyper")]
 use super::http2;
@@ -58,7 +58,7 @@ fn read_words(link: &(dyn Error + 'static)) -> Link {
             Link::Says(ErrorKind::NotProcessed)
         }
         "tcp connect error" => Link::Connecting,
-        // A buffer hands on why the service behind it was not ready for the request.
+        // A buffer passes on the error of the service behind it, which was not ready for the request.
         words if words.starts_with("buffered service failed: ") => Link::Unsent,
         #[cfg(all(feature = "hyper", not(feature = "http2")))]
         words => http2::read_words(words),
@@ -67,7 +67,7 @@ fn read_words(link: &(dyn Error + 'static)) -> Link {
     }
 }
 
-/// Reads by its words hyper's error of a body: its connection failed, or its chunks are malformed.
+/// Reads the words of hyper's errors in a body: its connection failed, or its chunks are malformed.
 pub(super) fn kind_within_body(link: &(dyn Error + 'static)) -> Option<ErrorKind> {
     let no_chunk = link
         .downcast_ref::<io::Error>()
@@ -79,7 +79,7 @@ pub(super) fn kind_within_body(link: &(dyn Error + 'static)) -> Option<ErrorKind
     }
 }
 
-/// The connectors of hyper-util and hyper-rustls say in words alone why they did not even try.
+/// Reads the words of connectors of hyper-util and hyper-rustls that did not even try to connect.
 pub(super) fn kind_by_connector(link: &(dyn Error + 'static)) -> Option<ErrorKind> {
     let words = link.to_string();
     if words == "dns error" {
@@ -90,8 +90,8 @@ pub(super) fn kind_by_connector(link: &(dyn Error + 'static)) -> Option<ErrorKin
     useless.then_some(ErrorKind::Request)
 }
 
-/// reqwest's predicates overlap: a connect timeout is a timeout and a connect error, and every failure of an answer's body
-/// is a decode error too; so their order counts.
+/// Reads an error of reqwest. The order counts, since its predicates overlap: a connect timeout is both a timeout and a
+/// connect error, and every failure of a response's body is also a decode error.
 #[cfg(feature = "reqwest")]
 fn read_reqwest(error: &::reqwest::Error) -> Link {
     if error.is_builder() {
@@ -135,7 +135,7 @@ fn read_hyper(error: &hyper::Error) -> Link {
         return Link::Says(ErrorKind::Incomplete);
     }
     if error.is_user() {
-        // That the connection's task is gone is no fault of the user's; the next link says why it is.
+        // A lost connection task is not the user's fault; the next link gives the reason.
         let gone = error.to_string() == "dispatch task is gone";
         return Link::only_if(!gone, ErrorKind::Body);
     }
@@ -145,7 +145,7 @@ fn read_hyper(error: &hyper::Error) -> Link {
     if error.is_parse() {
         return Link::Says(ErrorKind::Protocol);
     }
-    // It has no predicate for that.
+    // hyper has no predicate for this.
     if error.to_string() == "error reading a body from connection" {
         return Link::InAnswer {
             decoded: false,

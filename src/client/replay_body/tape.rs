@@ -67,7 +67,7 @@ impl<B: Body> Recording<B> {
         self.is_at_end() || self.body.size_hint().exact() == Some(0)
     }
 
-    /// The next piece that a later attempt sends of what earlier ones have read.
+    /// Returns the next recorded chunk after a position, for a later attempt.
     pub(super) fn recorded(&mut self, from: Position) -> Result<Chunk, Unreadable> {
         let record = self.record.as_mut().ok_or(Unreadable::Lost)?;
         let data = record.after(from.bytes).map(Chunk::Data);
@@ -75,7 +75,7 @@ impl<B: Body> Recording<B> {
         next.ok_or(Unreadable::Lost)
     }
 
-    /// Makes an attempt the reading one, unless a later one reads.
+    /// Makes an attempt the one that reads the body, unless a later one already does.
     pub(super) fn take_over(&mut self, attempt: u64) -> Result<(), Unreadable> {
         if attempt < self.reading {
             return Err(Unreadable::Superseded);
@@ -89,7 +89,7 @@ impl<B: Body> Recording<B> {
         Ok(())
     }
 
-    /// Counts a piece, and records it if a later attempt may need it; ignores an empty one.
+    /// Counts a chunk, and records it if a later attempt may need it. Ignores an empty one.
     pub(super) fn count(&mut self, piece: &Chunk, kept: bool) {
         if piece.is_empty() {
             return;
@@ -132,7 +132,7 @@ impl<B: Body> Recording<B> {
             Some(Ok(frame)) => {
                 let piece = Chunk::from(frame);
                 if let Chunk::Trailers(_) = piece {
-                    // Nothing may follow, and a client does not ask whether anything does.
+                    // Nothing may follow trailers, and a client does not poll again to find out.
                     self.state = RecordingState::Ended;
                 }
                 self.count(&piece, kept);

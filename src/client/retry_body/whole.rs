@@ -1,4 +1,4 @@
-//! A body that is read to its end before the caller gets it.
+//! Bodies that are read to their end before the caller gets them.
 
 use super::{FrameRead, MAX_FRAMES, ReadSoFar, RetryBody};
 use crate::client::error_chain::downcast_box;
@@ -12,18 +12,19 @@ use std::task::{Context, Poll, ready};
 /// The point at which the reading of a body stopped.
 pub(crate) enum ReadEnd<'a, E> {
     ToTheEnd,
-    /// It is longer.
+    /// The body is longer than the limit.
     ToTheLimit,
     WhileTimeAllowed,
-    /// The caller gets the error too, after what came before it.
+    /// The caller gets the error too, after the data before it.
     ToAnError(&'a E),
-    /// It has ended, and less has come than it told. The caller gets this error too, if the body's type can hold it.
+    /// The body ended before its announced length. The caller gets this error too, if the body's error type can hold
+    /// it.
     ToAnEarlyEnd(IncompleteBody),
 }
 
 /// The reason that the reading ended.
 enum WholeEnd {
-    /// Or it has failed.
+    /// The body ended or failed.
     AtTheEnd,
     TooEarly(IncompleteBody),
     AtTheLimit,
@@ -34,14 +35,15 @@ impl<B> RetryBody<B>
 where
     B: Body<Data = Bytes> + Unpin + 'static,
 {
-    /// Lets the body end with an error if it ends before the length that it tells now, and if its type can hold that error.
+    /// Makes the body end with an error if it ends before the length that it announces now, and if its error type can
+    /// hold that error.
     pub(crate) fn expect_length(&mut self) {
         let Self { read, rest } = self;
         let read = read.get_or_insert_with(|| ReadSoFar::before(rest.as_ref()));
         read.early_end = Some(downcast_box);
     }
 
-    /// Reads the body up to `limit` bytes while the time allows; the caller still gets all of it.
+    /// Reads at most `bytes` bytes of the body while the time allows; the caller still gets all of it.
     pub(crate) async fn fill(
         &mut self,
         bytes: u64,
@@ -72,7 +74,7 @@ where
         while let Some(rest) = &mut self.rest {
             let (told, read) = (rest.size_hint().lower(), self.read.get_or_insert_default());
             let so_far = u64::try_from(read.data.len()).unwrap_or(u64::MAX);
-            // Frames without a byte bring no end nearer.
+            // Empty frames bring the end no nearer.
             let idle = read.frames.saturating_sub(read.data.len()) > MAX_FRAMES;
             if so_far.saturating_add(told) > bytes || idle {
                 return Poll::Ready(WholeEnd::AtTheLimit);
@@ -85,7 +87,7 @@ where
                 FrameRead::Frame => {}
                 FrameRead::Error => self.rest = None,
                 FrameRead::End => {
-                    // hyper ends a body so whose stream is reset, or whose connection goes away, with NO_ERROR.
+                    // hyper ends a body like this if its stream is reset, or its connection goes away, with NO_ERROR.
                     let early = read.incomplete();
                     self.rest = None;
                     if let Some(early) = early {
@@ -102,11 +104,11 @@ impl<B> RetryBody<B>
 where
     B: Body<Data = Bytes>,
 {
-    /// All bytes of a body that was read to its end, and ended well, with all that it told and without trailers.
+    /// Returns all bytes of a body that was read to a regular end, at its announced length and without trailers.
     ///
     /// # Errors
     ///
-    /// The body, if it is another one.
+    /// The body itself, if it is any other.
     #[cfg(feature = "reqwest")]
     pub(crate) fn into_bytes(self) -> Result<Bytes, Self> {
         match (self.read, self.rest) {
