@@ -1,4 +1,4 @@
-//! The connection that an attempt went over, so that later requests can avoid it.
+//! The connection that an attempt used, so that later requests can avoid it.
 //!
 //! Cutting an attempt closes its connection on HTTP/1. On HTTP/2 it ends one stream, and the client sends the next
 //! request over the same connection, which may be dead.
@@ -54,7 +54,7 @@ impl ConnectionUsed {
 }
 
 /// Returns a handle to the connection that a request with these extensions will use. Returns `None` if the caller has
-/// captured it already: a second capture would leave the caller's without news.
+/// captured it already, since a second capture would replace the caller's.
 fn capture(extensions: &mut Extensions) -> Option<CaptureConnection> {
     let mut request = Request::new(());
     *request.extensions_mut() = extensions.clone();

@@ -95,7 +95,7 @@ pub(crate) fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> 
     links(error).find_map(<dyn Error>::downcast_ref)
 }
 
-/// Returns the text of an error along its chain, for rules that test it. It never reaches a log.
+/// Returns the text of an error along its chain, after its kind, for rules that test it. It is used for nothing else.
 pub(crate) fn words(policy: &RetryPolicy, error: &dyn Any, kind: Option<ErrorKind>) -> String {
     const MAX_TEXT_BYTES: usize = 4 * 1024;
     let mut words = kind.map_or_else(String::new, |kind| kind.to_string());

@@ -175,7 +175,8 @@ impl Measure {
         }
     }
 
-    /// Returns `true` if a copy that measures `copy` lacks nothing of a body that measured this before the first attempt.
+    /// Returns `true` if a copy with the measure `copy` lacks nothing of a body that had this measure before the first
+    /// attempt.
     pub(super) fn is_complete_copy(self, copy: Self) -> bool {
         match (self, copy) {
             (Self::NotAsked, _) => true,
@@ -308,8 +309,6 @@ mod measure_tests {
 /// A strategy that copies bodies with their [`Replay`] implementation, which every `http_body::Body` that is `Clone`
 /// has. It is the default of the second type parameter of [`RetryLayer`](crate::tower::RetryLayer) and
 /// [`Retry`](crate::tower::Retry). A `reqwest::Request` is cloned as a whole, and its streams are recorded.
-/// [`RetryLayer`](crate::tower::RetryLayer) and [`Retry`](crate::tower::Retry), and its default. A `reqwest::Request` is copied by
-/// itself, and its streams are recorded.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct CloneBody;
@@ -317,7 +316,6 @@ pub struct CloneBody;
 /// A strategy that copies bodies of type `B` with the function set by
 /// [`RetryLayer::copy_body`](crate::tower::RetryLayer::copy_body) or
 /// [`copy_value`](crate::tower::RetryLayer::copy_value).
-/// [`copy_value`](crate::tower::RetryLayer::copy_value) sets.
 ///
 /// To name it in a struct, give a function pointer, `CopyBody<Body, fn(&Body) -> Option<Body>>`, and set it as
 /// one: `.copy_body(Body::try_clone as fn(&Body) -> Option<Body>)`.
@@ -328,7 +326,6 @@ pub struct CopyBody<B, F> {
 
 /// A strategy that records bodies of type `B` as they are sent, and turns the recordings into the client's bodies with
 /// the function set by [`RetryLayer::record_body`](crate::tower::RetryLayer::record_body).
-/// [`RetryLayer::record_body`](crate::tower::RetryLayer::record_body) sets.
 ///
 /// To name it in a struct, give a function pointer, `RecordBody<Body, fn(ReplayBody<Body>) -> Body>`, and set it
 /// as one: `.record_body(Body::new as fn(ReplayBody<Body>) -> Body)`.

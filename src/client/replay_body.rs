@@ -106,7 +106,8 @@ impl<B: Body> ReplayBody<B> {
         tape.record.is_some() && tape.state != RecordingState::Failed && (!early || tape.is_over())
     }
 
-    /// Replaces all bytes that were sent. Returns `false` unless the body is at its end and fully recorded.
+    /// Replaces all bytes that were sent. Returns `false` if the body is not at its end or not fully recorded, or if
+    /// the function returns `None`.
     pub(super) fn rewrite(&mut self, with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool {
         let mut tape = self.tape();
         let Some(record) = tape.record.as_ref().filter(|_| tape.is_over()) else {

@@ -25,7 +25,7 @@ pub struct SavedReqwest {
 /// Shows nothing that may be secret.
 impl fmt::Debug for SavedReqwest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SavedRequest")
+        f.debug_struct("SavedReqwest")
             .field("method", self.request.method())
             .finish_non_exhaustive()
     }

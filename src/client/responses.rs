@@ -91,7 +91,6 @@ pub(super) mod sealed {
 /// A strategy that wraps bodies in a [`RetryBody`], which can give back the bytes that the layer has read. It is the
 /// default of the third type parameter of [`RetryLayer`](crate::tower::RetryLayer) and [`Retry`](crate::tower::Retry).
 /// Responses of reqwest keep their type.
-/// [`RetryLayer`](crate::tower::RetryLayer) and [`Retry`](crate::tower::Retry), and its default. Those of reqwest keep their type.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct Wrapped;
@@ -99,14 +98,13 @@ pub struct Wrapped;
 /// A strategy that keeps the inner service's response type; set by
 /// [`RetryLayer::keep_response_type`](crate::tower::RetryLayer::keep_response_type), which lists the features that the
 /// layer then lacks.
-/// [`RetryLayer::keep_response_type`](crate::tower::RetryLayer::keep_response_type), which says what the layer then cannot do.
 #[derive(Debug, Clone, Default)]
 pub struct SameType {
-    /// `true` once the features that the policy lacks were logged.
+    /// `true` once a warning about the features that the policy loses was logged.
     warned: Arc<AtomicBool>,
 }
 
-/// Results of operations, which are opaque.
+/// The strategy for the results of operations, about which nothing is known.
 #[derive(Clone, Copy)]
 pub(crate) struct Opaque;
 
@@ -327,7 +325,8 @@ mod tests {
         assert!(drain("").await.is_some());
     }
 
-    /// Returns how many pieces a drain reads of a response that keeps its type, and if it keeps the response.
+    /// Returns the number of chunks that a drain reads from a response that keeps its type, and `true` if the response
+    /// is kept.
     fn drained(version: Version, pieces: usize) -> (usize, bool) {
         thread_local!(static READ: Cell<usize> = const { Cell::new(0) });
         READ.set(0);

@@ -25,9 +25,9 @@ pin_project! {
     /// returned it reads at most the part that a rule inspects (64 KiB) and the layer's `drain_before_retry`.
     ///
     /// Its error is the inner body's. `size_hint` counts the bytes that were read and those that are left; for a body
-    /// that ended before its announced length, also the missing ones. If the policy reads [whole
-    /// responses](crate::RetryPolicyBuilder::whole_answers) and the error is a `Box<dyn Error + Send + Sync>`, such a
-    /// body ends with an [`IncompleteBody`].
+    /// that ended before its announced length, also the missing ones. If the policy [reads responses
+    /// whole](crate::RetryPolicyBuilder::whole_answers) and the error is a `Box<dyn Error + Send + Sync>`, such a body
+    /// ends with an [`IncompleteBody`].
     pub struct RetryBody<B>
     where
         B: Body,
@@ -84,8 +84,8 @@ impl<E> Default for ReadSoFar<E> {
 }
 
 impl<E> ReadSoFar<E> {
-    /// Starts with a body that is unread. A body that has ended may still state a length, such as that of a response to
-    /// HEAD.
+    /// Creates the state of an unread body. A body at its end may still announce a length, such as that of a response
+    /// to HEAD.
     fn before<B: Body>(body: Option<&B>) -> Box<Self> {
         let body = body.filter(|body| !body.is_end_stream());
         Box::new(Self {
@@ -262,6 +262,7 @@ where
         loop {
             let Self { read, rest } = &mut *self;
             let read = read.get_or_insert_with(|| ReadSoFar::before(rest.as_ref()));
+            // Show the data at hand first: the inspection may not need another frame.
             let new = read.data.get(*shown..).filter(|new| !new.is_empty());
             *shown = read.data.len();
             if new.is_some_and(|new| look(new).is_break()) || read.frames > MAX_FRAMES {

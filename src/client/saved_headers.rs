@@ -4,7 +4,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// The maximum number of headers that are packed. A map with more is cloned instead: building one anew could fail if
 /// many names share a hash.
-const MAX_PACKED_BYTES: usize = 4_096;
+const MAX_PACKED_HEADERS: usize = 4_096;
 /// Each header is preceded by a number: a bit that is set if its value is sensitive, and the lengths of name and value.
 const NUMBER_BYTES: usize = size_of::<u32>();
 const SENSITIVE: u32 = 1 << 31;
@@ -69,7 +69,7 @@ fn pack(headers: &HeaderMap) -> Option<Box<[u8]>> {
 
 #[cold]
 fn pack_many(headers: &HeaderMap) -> Option<Box<[u8]>> {
-    if headers.len() > MAX_PACKED_BYTES {
+    if headers.len() > MAX_PACKED_HEADERS {
         return None;
     }
     let bytes = headers.iter().fold(0_usize, |bytes, (name, value)| {
@@ -215,7 +215,7 @@ pub(super) mod tests {
 
     #[test]
     fn more_headers_than_are_packed_come_back_too() {
-        for most in [MAX_PACKED_BYTES, MAX_PACKED_BYTES + 1] {
+        for most in [MAX_PACKED_HEADERS, MAX_PACKED_HEADERS + 1] {
             let mut map = HeaderMap::new();
             for n in 0..most {
                 map.append(HeaderName::try_from(format!("x-{n}")).unwrap(), n.into());
@@ -223,7 +223,7 @@ pub(super) mod tests {
             let saved = SavedHeaders::of(&map);
             assert_eq!(
                 matches!(saved, SavedHeaders::Packed(_)),
-                most == MAX_PACKED_BYTES
+                most == MAX_PACKED_HEADERS
             );
             assert_eq!(entries(&saved.to_map()), entries(&map));
             assert_eq!(saved.value("x-7"), Some(&b"7"[..]));

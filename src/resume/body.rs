@@ -1,4 +1,4 @@
-//! A body that resumes.
+//! The body of a download that is resumed if it breaks.
 
 use super::download::{Download, Pause, Question, Resend, Sending};
 use super::exclusive::Exclusive;
@@ -15,29 +15,29 @@ use std::task::{Context, Poll, ready};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// A response's body that resumes after a break; see [`resume`](crate::resume). Read it like any other: breaks, waits and
-/// the requests for the rest happen while its frames are asked for.
+/// The body of a response that resumes after a break; see [`resume`](crate::resume). Read it like any other: breaks,
+/// waits and the requests for the rest are handled while its frames are polled.
 ///
-/// `size_hint` is exact, and what is left, as long as the download can be resumed. Bytes come in order, each once. After an
-/// error or the end nothing follows.
+/// `size_hint` is the exact number of bytes left, as long as the download can be resumed. Bytes come in order, each
+/// once. Nothing follows an error or the end.
 ///
 /// # Errors
 ///
-/// A boxed one: an [`Interrupted`](super::Interrupted), or the error of a body that is not resumed.
+/// A boxed error: an [`Interrupted`](super::Interrupted), or the error of a body that is not resumed.
 ///
 /// # Cancel safety
 ///
-/// It runs no task. Dropping it ends the download at once, also in a wait or while the request for the rest is under
-/// way, and puts the token of a resume back that has not shown yet what it is worth.
+/// The body runs no task. Dropping it ends the download at once, also during a wait or while the request for the rest
+/// is in flight, and returns the token of a resume that has not yet made progress.
 pub struct ResumedBody<B> {
     state: ResumeState<B>,
-    /// None where a break is the end.
+    /// `None` if a break ends the body.
     download: Option<Box<Download<B>>>,
 }
 
 enum ResumeState<B> {
     Reading(B),
-    /// A fleet is asked whether it may go on.
+    /// A fleet is asked for a resume.
     Asking(Exclusive<Box<Question>>),
     Waiting(Exclusive<Sleep>),
     Sending(Exclusive<Sending<B>>),
@@ -52,7 +52,7 @@ enum Step<B> {
 }
 
 impl<B> ResumedBody<B> {
-    /// A body as it is.
+    /// Creates a body that is not resumed.
     pub(crate) fn plain(body: B) -> Self {
         Self {
             state: ResumeState::Reading(body),
@@ -60,7 +60,7 @@ impl<B> ResumedBody<B> {
         }
     }
 
-    /// A body whose rest is asked for where it breaks; with how far it has come.
+    /// Creates a body that is resumed if it breaks, and its progress.
     pub(crate) fn new(
         body: B,
         mark: ResumeValidator,
@@ -121,6 +121,7 @@ where
         };
         match frame {
             Some(Err(_)) => *state = ResumeState::Over,
+            // A byte was handed out that no validator covers, so a break is final from here on.
             Some(Ok(_)) if !resumed.can_resume() => *download = None,
             Some(Ok(_)) | None => {}
         }
@@ -200,7 +201,7 @@ where
                 None
             }
         };
-        // A frame without a byte ends no silence: a server can send any number of them.
+        // An empty frame does not reset the idle timer: a server can send any number of them.
         if !frame.as_ref().is_some_and(is_empty) {
             self.reset_idle();
         }
@@ -210,6 +211,7 @@ where
     fn read(&mut self, frame: Option<Result<Frame<Bytes>, B::Error>>) -> Result<Step<B>, BoxError> {
         let pause = match frame {
             Some(Ok(frame)) => return self.read_frame(frame),
+            // An error after the last byte loses nothing.
             None | Some(Err(_)) if self.is_whole() => return Ok(Step::GoesTo(ResumeState::Over)),
             None => self.ended(),
             Some(Err(error)) => self.failed(error.into()),
@@ -227,7 +229,7 @@ where
                     Step::Frame(Frame::data(data))
                 })
             }
-            // Trailers before the end are those of a body that has broken.
+            // Trailers before the last byte belong to a body that has broken.
             Err(frame) if self.is_whole() => Ok(Step::Frame(frame)),
             Err(_) => Ok(Step::LookAgain),
         }

@@ -1,4 +1,4 @@
-//! One download: what of it was handed out, and what follows from each break.
+//! The state of one download: the bytes handed out, and the step after each break.
 
 mod payment;
 
@@ -24,20 +24,20 @@ use std::time::Duration;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// The request for the rest, on its way.
+/// The request for the rest, in flight.
 pub(crate) type Sending<B> = Pin<Box<dyn Future<Output = Result<Response<B>, BoxError>> + Send>>;
 
-/// Sends a request once more, for the rest of its answer.
+/// Sends a request again, for the rest of its response.
 pub(crate) trait Resend<B>: Send {
-    /// None where the request cannot be sent, or not for the rest.
+    /// Returns `None` if the request cannot be sent, or not for the rest.
     fn resend(&mut self, rest: &RestRequest<'_>) -> Option<Sending<B>>;
 
-    /// The body broke with its connection, or stalled: no later request is to share that.
+    /// Retires the connection, since the body broke with it or stalled: no later request is to share it.
     fn leave_connection(&mut self) {}
 }
 
-/// Marks a response that came from another place than the start did. A validator counts within one resource (RFC 9110,
-/// section 8.8), so what it holds is no rest of the start.
+/// The mark of a response that came from another place than the start. A validator counts within one resource (RFC
+/// 9110, section 8.8), so such a response is no rest of the start.
 #[derive(Clone, Copy)]
 pub(crate) struct OtherOrigin;
 
@@ -49,7 +49,7 @@ pub(crate) struct RestRequest<'a> {
 }
 
 impl RestRequest<'_> {
-    /// False where the headers have no room for it.
+    /// Adds the headers that ask for the rest. Returns `false` if there is no room for them.
     pub(crate) fn ask(&self, headers: &mut HeaderMap) -> bool {
         self.mark.ask(self.got, headers)
     }
@@ -73,16 +73,16 @@ pub(super) struct Download<B> {
     overlap: Overlap,
     /// Set if the response continues past the last byte of the download.
     goes_past: bool,
-    /// The start came from another service than the one that was asked: nothing tells where the rest is.
+    /// `true` if the start came from another service than the one requested: the place of the rest is unknown.
     pub(super) is_from_elsewhere: bool,
     progress: ResumeProgress,
     got: u64,
     last_break: Option<BodyBreak>,
-    /// A resume that still has to show what it is worth.
+    /// The payment of the latest resume, until it has made progress.
     paid: Option<PaidRetry>,
 }
 
-/// The last break, and all breaks before it without a byte between them.
+/// The last break, with all breaks before it that have no byte between them.
 struct BodyBreak {
     session: RetrySession,
     at: u64,
@@ -95,7 +95,7 @@ struct Deadline {
     timer: Exclusive<Sleep>,
 }
 
-/// A resume that has brought so much, or the end, repeats nothing and costs nothing.
+/// A resume that brings this many bytes, or the end, repeats nothing and costs nothing.
 const FREE_RESUME_BYTES: u64 = 64 * 1024;
 
 impl<B> Download<B> {
@@ -143,18 +143,18 @@ impl<B> Download<B> {
         self.got == 0 || self.mark.is_proven()
     }
 
-    /// Ready once the reader has waited too long.
+    /// Returns `Ready` once the reader has waited too long.
     pub(super) fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         self.idle.poll(&*self.terms.engine.runtime, cx)
     }
 
-    /// Ready once the download has taken too long.
+    /// Returns `Ready` once the download has taken too long.
     pub(super) fn poll_late(&mut self, cx: &mut Context<'_>) -> Poll<BoxError> {
         let (now, is_whole) = (|| self.terms.engine.runtime.now(), self.is_whole());
         let Some(deadline) = self.deadline.as_mut().filter(|_| !is_whole) else {
             return Poll::Pending;
         };
-        // A timer may run from its first poll only.
+        // A timer may start only with its first poll, so the clock decides first.
         if now() < deadline.at {
             ready!(deadline.timer.get().as_mut().poll(cx));
         }
@@ -183,6 +183,7 @@ impl<B> Download<B> {
         }
         self.got = self.got.saturating_add(new);
         self.progress.set_received(self.got);
+        // Without a validator no byte is requested twice, so there is nothing to compare.
         if self.mark.is_proven() {
             self.overlap.keep(&data);
         }
@@ -196,7 +197,7 @@ impl<B> Download<B> {
         Ok(data)
     }
 
-    /// Asks for the rest.
+    /// Sends the request for the rest.
     pub(super) fn send(&mut self) -> Result<Sending<B>, BoxError> {
         let rest = RestRequest {
             mark: &self.mark,
@@ -212,7 +213,7 @@ impl<B> Download<B> {
         }
     }
 
-    /// The next body, if the response continues the download.
+    /// Checks the response to that request. Returns its body, or `None` if nothing is left to read.
     pub(super) fn answered(
         &mut self,
         answer: Result<Response<B>, BoxError>,
@@ -222,6 +223,7 @@ impl<B> Download<B> {
             Err(error) => return Err(self.fails(ResumeFailure::HeadFailed, Some(error))),
         };
         self.reset_idle();
+        // Before the validator, which proves nothing for a response from another place.
         if head.extensions.get::<OtherOrigin>().is_some() {
             let failed = self.interrupted(ResumeFailure::Changed);
             return Err(failed.answered(head.status).into());
@@ -261,7 +263,7 @@ impl<B> Download<B> {
         Interrupted::new(broken, why)
     }
 
-    /// The resume before was not worth it.
+    /// Spends the token of the last resume, which made too little progress.
     fn spend(&mut self) {
         if let Some(paid) = self.paid.take() {
             paid.commit();

@@ -1,8 +1,8 @@
-//! A value used only through `&mut`, so that it is `Sync` whatever it holds.
+//! A wrapper that makes a value `Sync` by giving access to it only through `&mut`.
 
 use std::sync::{Mutex, PoisonError};
 
-/// A value that only `&mut` reaches: `Sync` where the value is `Send`. Its lock is never taken.
+/// A value that is accessed only through `&mut`: `Sync` if the value is `Send`. Its lock is never taken.
 pub(super) struct Exclusive<T>(Mutex<T>);
 
 impl<T> Exclusive<T> {

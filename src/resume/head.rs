@@ -20,7 +20,7 @@ pub(super) struct ContentRange {
 /// RFC 9110 section 8.8.2.2 asks for one second and clocks that can be trusted.
 const STRONG_DATE_AGE: Duration = Duration::from_secs(60);
 
-/// The value of a header that stands there once.
+/// Returns the value of a header that occurs exactly once.
 pub(super) fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a HeaderValue> {
     let mut all = headers.get_all(name).iter();
     let first = all.next()?;
@@ -31,7 +31,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     one(headers, name)?.to_str().ok().map(str::trim)
 }
 
-/// A number of digits alone.
+/// Parses a number that consists of digits only.
 fn number(text: &str) -> Option<u64> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().ok()).flatten()
@@ -76,12 +76,12 @@ pub(super) fn content_range(headers: &HeaderMap) -> Option<ContentRange> {
     known.then_some(ContentRange { first, last, total })
 }
 
-/// The total that a refusal of a range tells: `bytes */total`.
+/// Returns the total in the refusal of a range: `bytes */total`.
 pub(super) fn refused_total(headers: &HeaderMap) -> Option<u64> {
     number(text(headers, &CONTENT_RANGE)?.strip_prefix("bytes */")?)
 }
 
-/// The tag of an answer that changes with each byte of it.
+/// Returns the strong tag of a response, which changes with each of its bytes.
 ///
 /// RFC 9110 section 8.8.3: it is quoted, and has no `W/`.
 pub(super) fn strong_tag(headers: &HeaderMap) -> Option<&HeaderValue> {
@@ -90,7 +90,7 @@ pub(super) fn strong_tag(headers: &HeaderMap) -> Option<&HeaderValue> {
     (!inner.contains(&b'"')).then_some(tag)
 }
 
-/// The date of the last change, if nobody can have changed it again within the same second.
+/// Returns the date of the last change, if the file cannot have changed again within the same second.
 pub(super) fn settled_date(headers: &HeaderMap) -> Option<&HeaderValue> {
     let date =
         |name| -> Option<SystemTime> { httpdate::parse_http_date(text(headers, name)?).ok() };

@@ -1,25 +1,25 @@
-//! The time that a body may bring nothing while somebody reads it.
+//! The time that a body may bring nothing while it is read.
 
 use super::exclusive::Exclusive;
 use crate::runtime::{Runtime, Sleep};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-/// Measures from the first read that finds nothing. One timer serves many reads: it is only set anew where it ends too
-/// early.
+/// A timer that runs from the first read that finds nothing. One timer serves many reads: it is only set anew if it
+/// fires too early.
 pub(super) struct IdleTimer {
     limit: Duration,
     timer: Option<Exclusive<Sleep>>,
-    /// Since when the reader waits.
+    /// The time at which the reader began to wait.
     since: Option<Duration>,
-    /// The timer was set for an earlier silence.
+    /// `true` if the timer was set for an earlier silence.
     is_stale: bool,
-    /// The limit has passed, and the body gets time for a last word.
+    /// `true` if the limit has passed, and the body gets one more poll.
     is_last_look: bool,
 }
 
-/// A program that was busy elsewhere may have what it waits for in a socket that nobody has looked at; a timer ends only
-/// after sockets were looked at.
+/// The wait for one more poll of the body. If the program was busy, the missing bytes may already be in a socket; a
+/// timer fires only after the runtime has polled its sockets.
 const LAST_LOOK: Duration = Duration::from_millis(1);
 
 /// The wait for the end of the response and its trailers, after the last byte. A body dropped before them costs its
@@ -37,20 +37,20 @@ impl IdleTimer {
         }
     }
 
-    /// The body has said something.
+    /// Ends a silence: the body has brought something.
     pub(super) fn reset(&mut self) {
         self.since = None;
         self.is_stale = true;
         self.is_last_look = false;
     }
 
-    /// Only the end is still to come.
+    /// Shortens the limit, since only the end is still to come.
     pub(super) fn has_all(&mut self) {
         self.limit = self.limit.min(END);
         self.timer = None;
     }
 
-    /// Ready once the body has said nothing for too long.
+    /// Returns `Ready` once the body has brought nothing for too long.
     pub(super) fn poll(&mut self, runtime: &dyn Runtime, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             let since = *self.since.get_or_insert_with(|| runtime.now());
@@ -64,6 +64,7 @@ impl IdleTimer {
             };
             ready!(timer.get().as_mut().poll(cx));
             self.timer = None;
+            // A timer set for an earlier silence fires before this one has lasted long enough.
             let left = if std::mem::take(&mut self.is_stale) {
                 since
                     .saturating_add(self.limit)

@@ -8,12 +8,12 @@ use std::fmt;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// A download that broke and is not resumed. What was read before it is whole and right. To go on by hand, ask for the bytes
-/// from [`at`](Self::at) on, counted from the start of the range that you asked for. Begin anew if [`reason`](Self::reason) says that
-/// the file is another one now.
+/// The error of a download that broke and is not resumed. The bytes that were read before it are complete and correct.
+/// To resume by hand, request the bytes from [`at`](Self::at) on, counted from the start of the range that you asked
+/// for. Start again from the beginning if [`reason`](Self::reason) says that the file has changed.
 ///
-/// It is somewhere in the error that the body gives; [`Interrupted::of`] finds it. It holds no URL and no header value. Its
-/// source is the error by which the body broke, if that was one.
+/// The error of the body is or carries it; [`Interrupted::of`] finds it. It holds no URL and no header value. Its
+/// source is the error by which the body broke, if there was one.
 #[derive(Debug)]
 pub struct Interrupted {
     at: u64,
@@ -44,7 +44,7 @@ impl Interrupted {
         Self { status, ..self }
     }
 
-    /// Finds it in an error or in what the error comes from, also inside of an I/O error.
+    /// Returns the interruption that an error is or carries, anywhere in its source chain and inside an I/O error.
     ///
     /// ```
     /// use http_retry::resume::Interrupted;
@@ -66,7 +66,8 @@ impl Interrupted {
         self.at
     }
 
-    /// Returns the length of the body by the head of the first response, in bytes: that of a range, not that of its file.
+    /// Returns the full length of the body in bytes, by the head of the first response: for a range its own length, not
+    /// the file's.
     #[must_use]
     pub fn length(&self) -> u64 {
         self.length

@@ -1,4 +1,5 @@
-//! The promise of the first response, against which every later one is checked. Pure.
+//! The validator of a download: the range and the tag or date of the first response, against which every later one is
+//! checked. It does no I/O.
 //!
 //! # Source
 //!
@@ -15,10 +16,10 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 
-/// So many of the bytes already handed out are asked for again and compared.
+/// The number of bytes already handed out that are requested again and compared.
 pub(super) const OVERLAP: u64 = 1024;
 
-/// The bytes that a download is of, and what proves that later ones belong to them.
+/// The range of a download, and the proof that later bytes belong to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ResumeValidator {
     range: ContentRange,
@@ -27,11 +28,11 @@ pub(crate) struct ResumeValidator {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Validator {
-    /// A strong tag.
+    /// A strong `ETag`.
     Tag(HeaderValue),
-    /// The date of a change that is long past.
+    /// The date of a change that lies far enough back.
     Date(HeaderValue),
-    /// None: only a download that handed out nothing can begin again, with a response like the first.
+    /// No validator: the download can only start again, with a response like the first, if no byte was handed out.
     Nothing(Box<FirstHead>),
 }
 
@@ -56,11 +57,12 @@ pub(crate) enum RangeCheck {
 
 const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 
-/// The headers that must be the same where nothing else is compared.
+/// The headers that must be equal if there is no validator.
 const TOLD: [HeaderName; 4] = [CONTENT_TYPE, CONTENT_RANGE, ETAG, LAST_MODIFIED];
 
 impl ResumeValidator {
-    /// The mark of a request and the head of its answer; none where the body is not to be resumed.
+    /// Creates the validator of a request and the head of its response. Returns `None` if the body is not to be
+    /// resumed.
     pub(crate) fn of(
         (method, asked): (&Method, &HeaderMap),
         (status, told): (StatusCode, &HeaderMap),
@@ -81,6 +83,7 @@ impl ResumeValidator {
         };
         let proof = Validator::of(status, told);
         let mark = Self { range, proof };
+        // A 206 whose `Content-Range` and `Content-Length` disagree proves nothing.
         (mark.length() == length).then_some(mark)
     }
 
@@ -100,16 +103,17 @@ impl ResumeValidator {
         !matches!(self.proof, Validator::Nothing(_))
     }
 
-    /// Makes the headers of the first request ask for the bytes as they are, unless the caller chose an encoding.
+    /// Makes the first request ask for unencoded bytes, unless the caller chose an encoding.
     pub(crate) fn prepare(headers: &mut HeaderMap) {
         if !headers.contains_key(ACCEPT_ENCODING) {
             let _ = headers.try_insert(ACCEPT_ENCODING, IDENTITY);
         }
     }
 
-    /// Makes a request's headers those that ask for the rest; false where they have no room for it.
+    /// Makes a request ask for the rest. Returns `false` if its headers have no room for that.
     #[must_use]
     pub(crate) fn ask(&self, got: u64, headers: &mut HeaderMap) -> bool {
+        // The caller's own conditions could lead to a 304, which has no body.
         for name in [IF_NONE_MATCH, IF_MODIFIED_SINCE] {
             headers.remove(name);
         }
@@ -159,7 +163,8 @@ impl ResumeValidator {
         }
     }
 
-    /// The whole again: of the same bytes only under the same strong tag, unless none were handed out.
+    /// Checks the whole file sent again. It has the same bytes only under the same strong tag, unless none were handed
+    /// out.
     fn check_whole(&self, got: u64, told: &HeaderMap) -> RangeCheck {
         let anew = got == 0 && self.range.first == 0 && self.length() == self.range.total;
         let same = matches!(self.proof, Validator::Tag(_)) || anew;
@@ -173,7 +178,8 @@ impl ResumeValidator {
         }
     }
 
-    /// The same request again, if nothing was handed out: the response must match the parts of the first that the caller saw.
+    /// Checks a response to the same request again, after no byte was handed out: it must match the parts of the first
+    /// head that the caller saw.
     fn check_anew(
         &self,
         first: &FirstHead,
@@ -213,7 +219,7 @@ impl ResumeValidator {
 
 impl Validator {
     fn of(status: StatusCode, told: &HeaderMap) -> Self {
-        // A date counts only where there is no tag at all (RFC 9110 section 13.1.5).
+        // A date counts only if there is no tag at all (RFC 9110 section 13.1.5).
         let date = || settled_date(told).filter(|_| !told.contains_key(ETAG));
         if let Some(tag) = strong_tag(told) {
             return Self::Tag(tag.clone());
@@ -252,7 +258,7 @@ enum RequestedRange {
     Range,
 }
 
-/// None where the request asks for several ranges, or more than once.
+/// Returns the range that a request asks for, or `None` if it asks for several ranges, or more than once.
 fn asked_range(asked: &HeaderMap) -> Option<RequestedRange> {
     if !asked.contains_key(RANGE) {
         return Some(RequestedRange::Whole);

@@ -1,9 +1,9 @@
-//! The bytes that come twice: compared with those handed out, and dropped.
+//! The bytes that arrive twice, which are compared with those handed out and dropped.
 
 use super::mark::OVERLAP;
 use bytes::Bytes;
 
-/// The last bytes that were handed out, and how many are still to come again.
+/// The last bytes that were handed out, and the number of bytes that will arrive again.
 #[derive(Debug, Default)]
 pub(super) struct Overlap {
     tail: Vec<u8>,
@@ -19,7 +19,8 @@ impl Overlap {
         self.skip = skip;
     }
 
-    /// Takes away what comes again, and tells how much that was; nothing where it differs from what is at hand.
+    /// Removes the repeated bytes from the data, and returns the rest with their number. Returns `None` if they differ
+    /// from the kept ones.
     pub(super) fn strip(&mut self, mut data: Bytes) -> Option<(Bytes, u64)> {
         if self.skip == 0 {
             return Some((data, 0));
@@ -40,7 +41,7 @@ impl Overlap {
         (expected == Some(known)).then_some((data, again))
     }
 
-    /// Keeps the last of what is handed out now.
+    /// Keeps the last bytes of the data that is handed out now.
     pub(super) fn keep(&mut self, data: &[u8]) {
         let new = data.len().min(MAX_OVERLAP_BYTES);
         let room = MAX_OVERLAP_BYTES.saturating_sub(new);
@@ -59,7 +60,7 @@ fn length(data: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    /// Bytes that repeat only after 251.
+    /// Returns bytes that repeat only after 251.
     fn bytes(range: std::ops::Range<usize>) -> Bytes {
         range.map(|at| u8::try_from(at % 251).unwrap()).collect()
     }

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// The progress of a download, in the extensions of each response whose body is resumed if it breaks. Clones show the same
-/// download, also while another task reads it. A response without one has a plain body.
+/// The progress of a download, in the extensions of each response whose body is resumed if it breaks. Clones show the
+/// same download, even while another task reads it. A response without one has a plain body.
 ///
 /// ```
 /// # #[cfg(feature = "reqwest")]
@@ -38,8 +38,8 @@ impl ResumeProgress {
         self.0.received.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of bytes that were compared with earlier ones or dropped: at most 1 KiB of each resume, or all
-    /// before the first missing byte if the server sends the whole again.
+    /// Returns the number of bytes that were compared with earlier ones or dropped: at most 1 KiB of each resume, or
+    /// all before the first missing byte if the server sends the whole file again.
     #[must_use]
     pub fn read_twice(&self) -> u64 {
         self.0.read_twice.load(Ordering::Relaxed)

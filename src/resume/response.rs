@@ -1,4 +1,4 @@
-//! Responses whose body can go on.
+//! Responses whose body can be resumed.
 
 use super::body::ResumedBody;
 use super::download::OtherOrigin;
@@ -6,14 +6,14 @@ use super::progress::ResumeProgress;
 use crate::report::RetryReport;
 use http::{Extensions, HeaderMap, Response, StatusCode};
 
-/// Returns `true` if a response came from another URL than its request was sent to: its rest is there.
+/// Returns `true` if a response came from another URL than that of its request: the rest is at that URL.
 pub(crate) fn is_redirected(response: &impl Resumable, asked: Option<&str>) -> bool {
     // A middleware may add a key to the query, and would add it to this URL too.
     let url = response.url().map(without_query);
     url.is_some() && url != asked.map(without_query)
 }
 
-/// Marks a response that is not from where the start came from.
+/// Marks a response that came from another place than the start.
 pub(crate) fn marked<B>(response: impl Resumable<Body = B>, start: Option<&str>) -> Response<B> {
     let moved = match (response.url(), start) {
         (Some(url), Some(start)) => without_fragment(url) != without_fragment(start),
@@ -35,8 +35,8 @@ fn without_query(url: &str) -> &str {
     url.split(['?', '#']).next().unwrap_or(url)
 }
 
-/// A response whose body can be put behind one that goes on: `http::Response<B>`, and `reqwest::Response` with the
-/// feature `reqwest`. Nobody else implements it.
+/// A response whose body can be wrapped in one that is resumed: `http::Response<B>`, and `reqwest::Response` with the
+/// feature `reqwest`. It cannot be implemented outside of this crate.
 pub trait Resumable: sealed::Sealed + Sized {
     type Body;
 
@@ -47,18 +47,19 @@ pub trait Resumable: sealed::Sealed + Sized {
 
     fn extensions(&self) -> &Extensions;
 
-    /// The URL that the response came from, after redirects, if the client tells it.
+    /// Returns the URL that the response came from, after redirects, if the client tells it.
     fn url(&self) -> Option<&str> {
         None
     }
 
-    /// Returns `true` if a retry layer took the response from another service, or made it itself.
+    /// Returns `true` if a retry layer took the response from another service than the one requested, or made it
+    /// itself.
     fn is_from_elsewhere(&self) -> bool {
         let report = self.extensions().get::<RetryReport>();
         report.is_some_and(RetryReport::is_from_elsewhere)
     }
 
-    /// With the body that it has.
+    /// Returns the response with its own body.
     fn plain(self) -> Self::Resumed;
 
     /// Returns the response with a body that resumes.
@@ -127,7 +128,7 @@ mod of_reqwest {
         }
 
         fn url(&self) -> Option<&str> {
-            // A response that a middleware made has a URL that reqwest made up.
+            // reqwest makes up a URL for a response that a middleware made.
             let url = self.url();
             (url.host_str() != Some(MADE_UP_HOST)).then(|| url.as_str())
         }

@@ -4,8 +4,8 @@ use crate::ConfigError;
 use crate::engine::DownloadLimits;
 use std::time::Duration;
 
-/// Settings that only resumed downloads have. Give them to `RetryLayer::resume` or
-/// `RetryMiddleware::resume`. Beyond these, the retry layer's policy, budget and clock bound a resume.
+/// The settings that only resumed downloads have. Give them to `RetryLayer::resume` or `RetryMiddleware::resume`. The
+/// retry layer's policy, budget and clock also bound a resume.
 ///
 /// ```
 /// use http_retry::resume::Resume;
@@ -22,19 +22,19 @@ const MIN_IDLE_TIMEOUT: Duration = Duration::from_millis(1);
 const MAX_IDLE_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
 impl Resume {
-    /// The defaults: an idle timeout of 30 s, and no deadline.
+    /// Creates the default settings: an idle timeout of 30 s, and no deadline.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Counts a body as broken that has brought no byte for this long while the caller reads. 1 ms to 1 h, default 30 s.
-    /// Once all bytes are there, the end of the answer has at most 1 s.
+    /// Sets the time after which a body that brings no byte while the caller reads counts as broken. 1 ms to 1 h,
+    /// default 30 s. Once all bytes have arrived, the response must end within at most 1 s.
     ///
-    /// A caller that does not read is no stall: the time runs from a read that finds nothing. It also bounds each attempt
-    /// to get the head of a continuation, where the policy has no
-    /// [`attempt_timeout`](crate::RetryPolicyBuilder::attempt_timeout); not on `reqwest::Client` directly below the tower
-    /// layer, whose requests carry no settings.
+    /// A caller that does not read causes no stall: the time runs from a read that finds nothing. The timeout also
+    /// bounds each attempt to get the head of a continuation if the policy has no
+    /// [`attempt_timeout`](crate::RetryPolicyBuilder::attempt_timeout), but not with `reqwest::Client` directly below
+    /// the tower layer, whose requests carry no settings.
     ///
     /// # Errors
     ///
@@ -54,12 +54,12 @@ impl Resume {
         }
     }
 
-    /// Ends a download that is not whole after this long with
-    /// [`DeadlineExceeded`](crate::StopReason::DeadlineExceeded), counted from the head of its first answer, whatever it
-    /// waits for: bytes, the time of a retry, or a head. Bytes that are there are handed out first. At least 1 ms; default
+    /// Ends a download that is not whole after this time with
+    /// [`DeadlineExceeded`](crate::StopReason::DeadlineExceeded). The time runs from the head of the first response,
+    /// and covers every wait: for bytes, a retry, or a head. Bytes at hand are handed out first. At least 1 ms; default
     /// none, so that a download may take as long as its bytes do.
     ///
-    /// The deadline of the policy bounds the head of the first response, and separately that of each continuation.
+    /// The deadline of the policy bounds the head of the first response and that of each continuation separately.
     ///
     /// # Errors
     ///

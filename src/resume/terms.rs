@@ -1,4 +1,4 @@
-//! By what a download is resumed: decided with its request, used at each break.
+//! The terms of a download, decided with its request and used at each break.
 
 use crate::budget::{PaidRetry, PaymentResult};
 use crate::call::{RequestOptions, RestOfDownload};
@@ -19,26 +19,27 @@ use std::time::Duration;
 /// A request's own settings, for a download that may be resumed.
 pub(crate) struct DownloadOptions(RequestOptions);
 
-/// By what a download is resumed.
+/// The terms by which a download is resumed: its engine, route and options.
 pub(crate) struct DownloadTerms {
     pub(crate) engine: Arc<Engine>,
     pub(crate) recorder: DownloadRecorder,
     route: Arc<Route>,
     options: RequestOptions,
-    /// Kept only where the policy asks for it.
+    /// `None` unless the policy asks for it.
     request: Option<RequestLine>,
 }
 
 /// The payment of the request for the rest.
 pub(crate) enum Payment {
-    /// The budget has, at once.
+    /// The budget has paid.
     Paid(PaidRetry),
-    /// The fleet says whether it does; nothing where it refuses.
+    /// The fleet decides; the future returns `None` if it refuses.
     Asked(Pin<Box<dyn Future<Output = Option<PaidRetry>> + Send>>),
 }
 
 impl DownloadOptions {
-    /// To be asked where the request is sent, since only there an attempt of another layer can be seen around it.
+    /// Returns `None` if the request's download must not be resumed. Call it at the point of sending the request: only
+    /// there can an attempt of an outer layer be detected.
     pub(crate) fn of(method: &Method, extensions: Option<&Extensions>) -> Option<Self> {
         let options = RequestOptions::of(extensions);
         let never = options.own().is_some_and(|own| !own.may_resume());
@@ -46,7 +47,7 @@ impl DownloadOptions {
         resumed.then_some(Self(options))
     }
 
-    /// None where the policy sends the request once.
+    /// Returns `None` if the policy sends the request only once.
     pub(crate) fn terms(self, engine: &Arc<Engine>, head: Head<'_>) -> Option<DownloadTerms> {
         let Self(mut options) = self;
         let route = options.route(engine, Some(head));
@@ -79,8 +80,8 @@ impl DownloadTerms {
         self.engine.downloads
     }
 
-    /// Makes the extensions of the first request those of one for the rest: its head comes in time, whatever the policy
-    /// says, and its report is nobody's, since the caller's is that of the first.
+    /// Turns the extensions of the first request into those of a request for the rest. The idle timeout bounds its
+    /// attempts if the policy does not, and it fills no report, since the caller's is that of the first request.
     pub(crate) fn apply_to(&self, extensions: &mut Extensions) {
         extensions.remove::<ReportSlot>();
         extensions.insert(RestOfDownload {
@@ -88,8 +89,8 @@ impl DownloadTerms {
         });
     }
 
-    /// A session of the breaks that follow each other without a byte between them, with so much time left. The policy's
-    /// deadline is for heads.
+    /// Starts a session for breaks without a byte between them, with this much time left. The policy's own deadline
+    /// bounds only heads.
     pub(crate) fn session(&self, left: Duration) -> RetrySession {
         let facts = RequestFacts::of(&Method::GET, &HeaderMap::new());
         let now = self.engine.runtime.now();
@@ -120,7 +121,7 @@ impl DownloadTerms {
             PaymentResult::Refused => Err(StopReason::BudgetExhausted),
             PaymentResult::Pending(asking) => {
                 let engine = Arc::clone(&self.engine);
-                // The download looks at its own deadline meanwhile.
+                // The download checks its own deadline meanwhile.
                 let answer = async move { engine.answer(asking, Duration::MAX).await };
                 Ok(Payment::Asked(Box::pin(answer)))
             }

@@ -18,7 +18,7 @@ pub(super) enum Link {
         decoded: bool,
         says: Option<ErrorKind>,
     },
-    /// The rest of the chain kept the request from being sent.
+    /// The rest of the chain gives the reason that the request was not sent.
     Unsent,
     /// The error was made from a response with this status.
     Status(StatusCode),

@@ -46,8 +46,9 @@ pub(super) fn read(link: &(dyn Error + 'static)) -> Link {
         .map_or_else(|| read_words(link), read_io)
 }
 
-/// Reads a link of no known type by its words: tower's layers, hyper of a request that its connection left behind, h2 of
-/// a connection that closed within a frame, and hyper-util's connector without its client around it.
+/// Reads a link of no known type by its words: errors of tower's layers, of hyper for a request that its connection
+/// abandoned, of h2 for a connection that closed within a frame, and of hyper-util's connector without its client
+/// around it.
 fn read_words(link: &(dyn Error + 'static)) -> Link {
     match link.to_string().as_str() {
         "request timed out" => Link::Says(ErrorKind::Timeout),

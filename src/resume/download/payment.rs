@@ -16,17 +16,17 @@ type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The pause before the request for the rest.
 pub(in crate::resume) enum Pause {
-    /// A wait that is paid for.
+    /// A paid wait.
     Wait(Sleep),
     Ask(Box<Question>),
 }
 
-/// A resume that a fleet is asked for.
+/// A resume that awaits the decision of a fleet.
 pub(in crate::resume) struct Question {
     answer: Pin<Box<dyn Future<Output = Option<PaidRetry>> + Send>>,
     /// The time when the body broke.
     at: Duration,
-    /// By what, if by an error.
+    /// The error that broke it, if any.
     error: Option<BoxError>,
 }
 
@@ -49,7 +49,7 @@ impl<B> Download<B> {
         self.broke(outcome, Some(error))
     }
 
-    /// The paid wait once the fleet has answered, or the end.
+    /// Polls the fleet's decision. Returns the paid wait, or the final error if the fleet refuses.
     pub(in crate::resume) fn poll_answer(
         &mut self,
         question: &mut Question,
@@ -73,6 +73,7 @@ impl<B> Download<B> {
         if self.is_from_elsewhere {
             return Err(self.fails(ResumeFailure::Changed, error));
         }
+        // The last resume brought too little before this break, so its token is not returned.
         self.spend();
         let (at, kind) = (self.now(), outcome.error_kind());
         let kind = kind.unwrap_or(ErrorKind::Other);
@@ -89,7 +90,7 @@ impl<B> Download<B> {
         }
     }
 
-    /// Breaks without a byte between them are counted together.
+    /// Pays for a resume. Breaks without a byte between them share a session, and so are counted together.
     fn pay(&mut self, outcome: Outcome<'static>, kind: ErrorKind) -> Result<Payment, StopReason> {
         let last = match self.last_break.take() {
             Some(last) if last.at == self.got => BodyBreak { kind, ..last },
@@ -107,7 +108,7 @@ impl<B> Download<B> {
         self.terms.pay(session, outcome.after_an_answer())
     }
 
-    /// The rest of the planned wait, which runs from the break on.
+    /// Applies a paid resume, and returns the rest of its wait, which runs from the break on.
     fn resumes(&mut self, paid: PaidRetry, broke_at: Duration) -> Sleep {
         let now = self.now();
         let due = broke_at.saturating_add(paid.delay());
