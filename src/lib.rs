@@ -150,4 +150,12 @@ pub use policy::{
     Attempt, Backoff, Class, ErrorKind, Jitter, Methods, Outcome, Reach, RequestFacts,
     RetryOverride, RetryPolicy, RetryPolicyBuilder, StopReason,
 };
+#[cfg(feature = "metrics")]
+#[doc(no_inline)]
+pub use report::MetricsObserver;
 pub use report::{ReportSlot, RetryReport};
+#[cfg(feature = "reqwest")]
+#[doc(no_inline)]
+pub use reqwest::RetryMiddleware;
+#[doc(no_inline)]
+pub use tower::RetryLayer;

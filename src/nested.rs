@@ -215,23 +215,23 @@ pub(crate) struct RedirectTracker<'a> {
 pub(crate) struct RedirectEvidence<'a> {
     /// The client may follow redirects itself.
     pub(crate) may_follow: bool,
-    /// The request's path, where there is one.
+    /// The request's path, if it is known.
     pub(crate) path: Option<&'a str>,
-    /// The request's URL, and that of the answer.
+    /// The request's URL, and that of the response.
     pub(crate) urls: Option<(&'a str, &'a str)>,
 }
 
 impl Redirects {
-    #[cfg_attr(
-        not(any(feature = "reqwest", test)),
-        expect(dead_code, reason = "no other client follows redirects")
-    )]
     /// Returns `true` if the client follows no redirects.
     #[cfg(feature = "reqwest")]
     pub(crate) fn are_off(&self) -> bool {
         self.told == RedirectMode::Off
     }
 
+    #[cfg_attr(
+        not(any(feature = "reqwest", test)),
+        expect(dead_code, reason = "no other client follows redirects")
+    )]
     pub(crate) fn with_mode(told: RedirectMode) -> Self {
         Self {
             told,
@@ -239,7 +239,7 @@ impl Redirects {
         }
     }
 
-    /// Looks at the URL of an answer for a redirect that should have been seen.
+    /// Compares the URLs of request and response, to notice a redirect that should have been seen.
     pub(crate) fn check(&self, mark: &AttemptMark, urls: Option<(&str, &str)>) {
         let checked = self.told != RedirectMode::Nothing && !mark.is_redirected();
         let urls = urls.filter(|_| checked);

@@ -2,6 +2,15 @@
 //!
 //! Without these, rustc only says that there is no such method. They cannot be called, since nothing implements
 //! [`SetOnBuilder`].
+//!
+//! ```compile_fail,E0277
+//! let policy = http_retry::RetryPolicy::background().max_retries(2);
+//! ```
+//!
+//! ```
+//! let policy = http_retry::RetryPolicy::background().to_builder().max_retries(2).build()?;
+//! # Ok::<(), http_retry::ConfigError>(())
+//! ```
 
 use crate::policy::RetryPolicy;
 
