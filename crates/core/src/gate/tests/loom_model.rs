@@ -41,17 +41,17 @@ impl Scene {
     }
 
     /// The fast way in.
-    fn enter(&self) -> Option<Place> {
+    fn enter(&self) -> Option<Permit> {
         let key = self.gate.key_of("a");
         self.gate.enter(key, Duration::ZERO, true).ok().flatten()
     }
 
     /// The fast way out.
-    fn succeed(&self, place: Place) {
-        self.end(place, End::Succeeded, None);
+    fn succeed(&self, place: Permit) {
+        self.end(place, CallEnd::Succeeded, None);
     }
 
-    fn end(&self, place: Place, end: End, quota: Option<Quota>) {
+    fn end(&self, place: Permit, end: CallEnd, quota: Option<GateQuota>) {
         self.gate.end(&place, end, quota, &*self.runtime);
     }
 
@@ -64,7 +64,7 @@ impl Scene {
     }
 
     /// Takes the lock and puts it back, with nothing to decide.
-    fn look_around(&self) {
+    fn take_and_release(&self) {
         let key = self.gate.key_of("a");
         let slot = self.gate.0.map.find(key).unwrap();
         let moment = Moment::new(Duration::ZERO);
@@ -73,7 +73,7 @@ impl Scene {
 
     /// Calls that were sent, that are in flight, and the successes that count.
     fn counted(&self) -> [u64; 3] {
-        self.look_around();
+        self.take_and_release();
         let slot = self.gate.0.map.find(self.gate.key_of("a")).unwrap();
         let (sent, idle) = slot.counters.take(0);
         let idle = idle.unwrap();
@@ -95,9 +95,9 @@ fn loom_no_success_is_lost_or_counted_twice_as_idle_changes() {
     loom::model(|| {
         let scene = Scene::modelled();
         let other = scene.spawn(Scene::call);
-        scene.look_around();
+        scene.take_and_release();
         scene.call();
-        scene.look_around();
+        scene.take_and_release();
         other.join().unwrap();
         assert_eq!(scene.counted(), [2, 0, 2]);
     });
@@ -124,14 +124,14 @@ fn loom_a_new_quota_counts_each_call_in_flight_once() {
         let [told, ends, stays] = [(); 3].map(|()| scene.enter().unwrap());
         let ending = scene.spawn(move |scene| scene.succeed(ends));
         let entering = scene.spawn(Scene::enter);
-        scene.end(told, End::Succeeded, quota(3, SECOND * 600));
+        scene.end(told, CallEnd::Succeeded, quota(3, SECOND * 600));
         ending.join().unwrap();
         let entered = entering.join().unwrap();
         // Three remain; one or two are in flight.
         let free = if entered.is_some() { 1 } else { 2 };
         assert_eq!(scene.may_go(), free);
         for place in [Some(stays), entered].into_iter().flatten() {
-            scene.end(place, End::Other, None);
+            scene.end(place, CallEnd::Other, None);
         }
     });
 }

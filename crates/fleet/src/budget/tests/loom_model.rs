@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::budget::account::{AccountLink, account};
-use http_retry_core::budget::{Ask, RetryBudget};
+use http_retry_core::budget::{PaymentResult, RetryBudget};
 use http_retry_core::policy::{ErrorKind, Moment, Outcome, RequestFacts, RetryPlan, RetryPolicy};
 use loom::thread;
 use std::future::Future;
@@ -52,12 +52,12 @@ fn answer(link: &AccountLink, report: &BudgetReport, millis: u64) {
 /// Asks, looks once for the answer, and asks no longer. Gives whether the retry was paid and sent.
 fn ask(budget: &RetryBudget) -> bool {
     let mut asking = match budget.ask(plan(), Duration::ZERO) {
-        Ask::Paid(paid) => {
+        PaymentResult::Paid(paid) => {
             paid.commit();
             return true;
         }
-        Ask::Refused => return false,
-        Ask::Asking(asking) => asking,
+        PaymentResult::Refused => return false,
+        PaymentResult::Pending(asking) => asking,
     };
     match Pin::new(&mut asking).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(Some(paid)) => {
@@ -75,8 +75,8 @@ fn ends(budget: &RetryBudget, link: &AccountLink) -> (i64, i64, i64) {
     let report = command(link, 9_000).unwrap();
     link.replied(at(9_000), Err(LeaveReason::Unreachable));
     let in_hand = std::iter::from_fn(|| match budget.ask(plan(), Duration::ZERO) {
-        Ask::Paid(paid) => Some(paid.commit()),
-        Ask::Refused | Ask::Asking(_) => None,
+        PaymentResult::Paid(paid) => Some(paid.commit()),
+        PaymentResult::Refused | PaymentResult::Pending(_) => None,
     });
     (
         report.successes,
@@ -111,7 +111,7 @@ fn loom_asks_deposits_and_an_answer_lose_no_token() {
 fn loom_a_late_answer_and_a_flush_pay_nobody_twice() {
     loom::model(|| {
         let (budget, link) = fleet();
-        let Ask::Asking(asking) = budget.ask(plan(), Duration::ZERO) else {
+        let PaymentResult::Pending(asking) = budget.ask(plan(), Duration::ZERO) else {
             panic!("a cold process asks");
         };
         let report = command(&link, 1).unwrap();
@@ -122,7 +122,7 @@ fn loom_a_late_answer_and_a_flush_pay_nobody_twice() {
             link
         });
         let deposit = thread::spawn(move || flusher.deposit(Duration::ZERO));
-        let alone = asking.alone(Duration::from_millis(50)).is_some();
+        let alone = asking.pay_alone(Duration::from_millis(50)).is_some();
         let link = late.join().unwrap();
         deposit.join().unwrap();
         let (successes, taken, in_hand) = ends(&budget, &link);
