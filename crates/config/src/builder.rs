@@ -14,10 +14,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The ceiling before retry n = 1, 2, and so on.
+/// A function from retry n = 1, 2, and so on to the ceiling before it.
 pub(super) type Ceiling = Arc<dyn Fn(u32) -> Duration + Send + Sync>;
 type MakeCeiling = Arc<dyn Fn(&Value) -> Result<Ceiling, String> + Send + Sync>;
-/// Teaches a policy what an error type means.
+/// Registers a classifier for an error type with a policy.
 type TeachErrorType = Arc<dyn Fn(RetryPolicyBuilder) -> RetryPolicyBuilder + Send + Sync>;
 
 /// The values that code has registered under names.
@@ -34,8 +34,8 @@ pub(super) struct RegisteredNames {
     pub(super) classifiers: Vec<Arc<dyn Classify>>,
 }
 
-/// Teaches a document what code alone knows, and loads it: the document decides on limits and rules, code gives names to
-/// observers, schedules and error types, and says what outcomes mean.
+/// A loader for documents that use names registered by code. The document decides on limits and rules; code names
+/// observers, schedules and error types, and classifies outcomes.
 #[derive(Clone, Default)]
 #[must_use]
 pub struct RetryConfigBuilder {
@@ -43,15 +43,15 @@ pub struct RetryConfigBuilder {
 }
 
 impl RetryConfigBuilder {
-    /// Gives a name to an observer, for `on_exhausted: {dead_letter: NAME}`.
+    /// Registers an observer under a name, for `on_exhausted: {dead_letter: NAME}`.
     pub fn dead_letters(mut self, name: impl Into<Arc<str>>, to: impl DeadLetters) -> Self {
         self.names.dead_letters.insert(name.into(), Arc::new(to));
         self
     }
 
-    /// Gives a name to a schedule, for `backoff: {custom: NAME, args: ARGS}`. The function makes a schedule from the
-    /// arguments, and the schedule returns the ceiling before retry n = 1, 2, and so on; the document sets jitter and
-    /// the longest delay. Neither must panic.
+    /// Registers a schedule under a name, for `backoff: {custom: NAME, args: ARGS}`. The function makes a schedule from
+    /// the arguments, and the schedule returns the ceiling before retry n = 1, 2, and so on; the document sets jitter
+    /// and the longest delay. Neither must panic.
     ///
     /// ```
     /// use http_retry::config::{Document, RetryConfig};
@@ -88,30 +88,31 @@ impl RetryConfigBuilder {
         self
     }
 
-    /// Gives a name to a budget, for `budget: NAME`: one that the program shares with clients outside of the document. A
-    /// budget of the same name in the document takes its place.
+    /// Registers a budget under a name, for `budget: NAME`, if the program shares it with clients outside of the
+    /// document. A budget with the same name in the document replaces it.
     pub fn budget(mut self, name: impl Into<Arc<str>>, budget: RetryBudget) -> Self {
         self.names.budgets.insert(name.into(), budget);
         self
     }
 
-    /// Gives a name to a fleet, for `fleet: {use: NAME}`: one that the program has set up with credentials, TLS or
-    /// Sentinel, or that it shares with layers outside of the document.
+    /// Registers a fleet under a name, for `fleet: {use: NAME}`, if the program sets it up with credentials, TLS or
+    /// Sentinel, or shares it with layers outside of the document.
     #[cfg(feature = "fleet")]
     pub fn fleet(mut self, name: impl Into<Arc<str>>, fleet: &http_retry_fleet::Fleet) -> Self {
         self.names.fleets.insert(name.into(), fleet.clone());
         self
     }
 
-    /// Adds a function that goes before the standard tables at every place of the document, as
-    /// [`RetryPolicyBuilder::classify`](http_retry_core::RetryPolicyBuilder::classify) does for one policy: `None` leaves an
-    /// outcome to the next, to the classifier of the preset, if it has one, and to the tables. It must not panic.
+    /// Adds a function that precedes the standard tables at every level of the document, as
+    /// [`RetryPolicyBuilder::classify`](http_retry_core::RetryPolicyBuilder::classify) does for one policy. If it
+    /// returns `None`, the next one decides, then the classifier of the preset, if it has one, and then the tables. It
+    /// must not panic.
     ///
     /// ```
     /// use http_retry::config::{Document, RetryConfig};
     /// use http_retry::{Class, Reach};
     ///
-    /// // The program knows that a 409 of this API is worth a retry; the document says how many.
+    /// // The program knows that this API's 409 is worth a retry; the document limits the retries.
     /// let document: Document = serde_json::from_str(r#"{"version": 1, "retry": {"max_attempts": 3}}"#)?;
     /// let config = RetryConfig::builder()
     ///     .classify(|outcome| {
@@ -128,14 +129,14 @@ impl RetryConfigBuilder {
         self.classifier(move |outcome: &Outcome<'_>| rule(outcome).map(Into::into))
     }
 
-    /// Adds a classifier for every place of the document, after those that were added before.
+    /// Adds a classifier for every level of the document, after those that were added before.
     pub fn classifier(mut self, classifier: impl Classify) -> Self {
         self.names.classifiers.push(Arc::new(classifier));
         self
     }
 
-    /// Sets the verdict on your own error type, at every level of the document;
-    /// [`RetryPolicyBuilder::classify_error`](http_retry_core::RetryPolicyBuilder::classify_error) says how. For several types,
+    /// Classifies your own error type at every level of the document; see
+    /// [`RetryPolicyBuilder::classify_error`](http_retry_core::RetryPolicyBuilder::classify_error). For several types,
     /// call it several times. The function must not panic.
     pub fn classify_error<E, V>(mut self, judge: impl Fn(&E) -> V + Send + Sync + 'static) -> Self
     where
@@ -146,8 +147,8 @@ impl RetryConfigBuilder {
         self
     }
 
-    /// The same where the document asks for it: gives a name to what an error type means, for `classify_error: NAME`.
-    /// It comes before what [`classify_error`](Self::classify_error) says of the type.
+    /// Registers the classification of an error type under a name, for `classify_error: NAME`. It takes precedence over
+    /// that of [`classify_error`](Self::classify_error) for the same type.
     pub fn error_type<E, V>(
         mut self,
         name: impl Into<Arc<str>>,
@@ -161,11 +162,11 @@ impl RetryConfigBuilder {
         self
     }
 
-    /// Puts a document into force.
+    /// Loads a document and puts it into force.
     ///
     /// # Errors
     ///
-    /// Every problem of the document, each with its place.
+    /// Every problem of the document, each with its path.
     pub fn load(self, document: &Document) -> Result<RetryConfig, ConfigErrors> {
         RetryConfig::with_names(document, self.names)
     }
@@ -187,7 +188,7 @@ where
 fn why_unreadable<A: DeserializeOwned>(args: &Value, error: &str) -> String {
     let hidden = args.without_texts();
     let without = serde_json::from_value::<A>(hidden.to_json()).err();
-    // The same complaint, unless the texts themselves are what is wrong.
+    // The same error, unless the texts themselves caused it.
     let same = without.map(|without| without.to_string());
     let same = same.filter(|same| hidden.is_public() && *same == args.redact(error));
     match same {

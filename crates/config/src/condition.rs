@@ -14,7 +14,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 
 block! {
-    /// Tests that must all hold; a list inside of a key means "one of".
+    /// Tests that must all hold; if a key has a list, one of its items must match.
     WhenKeys {
         outcome: Word<ResultKind>,
         status: Statuses,
@@ -45,7 +45,7 @@ pub(super) struct When(pub(super) rules::Condition);
 enum WhenForm {
     #[serde(rename = "$map")]
     Tests(Box<WhenKeys>),
-    /// A bare status stands for a test of it.
+    /// A bare status is a test of the status.
     #[serde(rename = "$other")]
     Status(BareStatus),
 }
@@ -74,7 +74,7 @@ leaf! {
         Err(format!("{value} is not a list: write {write}"))
     };
 
-    /// A place of a JSON body.
+    /// A pointer into a JSON body.
     JsonPlace(String) = |value| match value {
         Value::Text(text) => pointer(text).map(|()| text.clone()),
         value => Err(format!("{value} is not a text")),
@@ -148,7 +148,7 @@ impl TryFrom<WhenForm> for When {
             }
             WhenForm::Tests(keys) => tests(*keys).map_err(refused)?,
         };
-        // Both hold where all do.
+        // A map of tests holds if all of them do.
         tests
             .into_iter()
             .reduce(rules::Condition::and)
@@ -166,7 +166,7 @@ fn status(
     rules::Condition::status(statuses.filter_map(|status| u16::try_from(status).ok()))
 }
 
-/// Each test that is given.
+/// Returns each test that is given.
 fn tests(when: WhenKeys) -> Result<Vec<rules::Condition>, ConfigError> {
     use rules::Condition;
     fn any<T>(
@@ -254,7 +254,7 @@ enum ComparedForm {
 }
 
 leaf! {
-    /// `true` where something must be there, or a number that it must be.
+    /// `true` if any value will do, or a number to compare with.
     ThereOrNumber(rules::Value) = |value| match value {
         Value::Bool(true) => Ok(rules::Value::any()),
         Value::Integer(number) => Ok(rules::Value::is([number.to_string()])),
@@ -304,7 +304,7 @@ impl TryFrom<ComparedForm> for Compared {
     }
 }
 
-/// A name where being there is enough, a list of such names, or a map of names and values.
+/// A name that must be present, a list of such names, or a map of names and values.
 #[derive(Deserialize)]
 #[serde(bound = "N: Deserialize<'de>")]
 enum Places<N> {
@@ -343,7 +343,7 @@ impl TryFrom<Places<HeaderKey>> for HeaderTests {
     }
 }
 
-/// Conditions on places of a JSON body, which must all hold.
+/// Conditions on values of a JSON body, which must all hold.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "Places<JsonPlace>")]
 pub(super) struct JsonTests(Vec<rules::Condition>);
@@ -390,7 +390,7 @@ impl TryFrom<BTreeMap<String, Checked<Texts>>> for XmlTests {
     }
 }
 
-/// The entries of a map that must not be empty.
+/// Builds the conditions of a map that must not be empty.
 fn named<T>(
     map: BTreeMap<String, Checked<T>>,
     what: &str,
@@ -407,7 +407,7 @@ fn named<T>(
     given.map(|(name, value)| of(&name, value)).collect()
 }
 
-/// Checks a pointer, which may be a secret if it is none.
+/// Checks a pointer. An invalid one may be a secret, so the error does not show it.
 fn pointer(text: &str) -> Result<(), String> {
     let checked = rules::Condition::json(text, rules::Value::any());
     let checked = checked.map_err(|error| format!("holds no pointer: {}", error.allowed()));

@@ -1,4 +1,4 @@
-//! From the dialects of a document to those of the builder.
+//! Conversion of a document's dialects to those of the builder.
 
 use super::document::DialectKeys;
 use super::layers::{MAX_CHAIN, Resolver};
@@ -12,7 +12,7 @@ use http_retry_dialects::dialect::Dialect;
 use std::sync::Arc;
 
 impl Resolver<'_> {
-    /// Checks the names even of a dialect that nobody speaks.
+    /// Checks all dialects, including those that nothing uses.
     pub(super) fn check_dialects(&self) {
         for (name, given) in &self.spec.dialects {
             let keys = &given.value;
@@ -50,7 +50,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Returns the dialects of these names, one after another.
+    /// Returns the dialects of these names, joined in this order.
     pub(super) fn dialect_of(
         &self,
         given: &Spanned<DialectChoice>,
@@ -71,7 +71,7 @@ impl Resolver<'_> {
         all.reduce(Dialect::and)
     }
 
-    /// One of the document's own, or else a built-in one.
+    /// Returns a dialect of the document, or else a built-in one.
     fn dialect(
         &self,
         given: &Spanned<DialectChoice>,

@@ -1,4 +1,4 @@
-//! The document: its keys and what each holds, before names are looked up and layers laid upon each other.
+//! The document: its keys and their types, before names are resolved and layers are merged.
 
 use super::problems::{Diagnostics, Path};
 use super::reader::{Checked, Reader, Spanned, block};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// Entries by their names.
 type ByName<T> = BTreeMap<String, Checked<Spanned<T>>>;
 
-/// A block with the keys that the document, a service and a route have in common, between keys of its own.
+/// Defines a block with the keys that the document, a service and a route have in common, between keys of its own.
 macro_rules! place_block {
     ($(#[$about:meta])* $name:ident { $($before:tt)* } { $($after:tt)* }) => {
         block! {
@@ -39,7 +39,7 @@ macro_rules! place_block {
         }
 
         impl $name {
-            /// Takes out what is said for the place itself.
+            /// Takes out the keys of the level itself.
             fn take_place(&mut self, gate: Option<Spanned<Gating>>) -> LevelSpec {
                 let mut own = self.retry.take().map(|RetryBlock(retry)| retry).unwrap_or_default();
                 own.gate = gate.map(|gate| {
@@ -87,7 +87,7 @@ place_block! {
 }
 
 place_block! {
-    /// Requests of a service that are treated in their own way.
+    /// Requests of a service with settings of their own.
     RouteKeys {
         name: Name,
         matching as "match": RouteMatch,
@@ -95,7 +95,7 @@ place_block! {
 }
 
 leaf! {
-    /// The version of this vocabulary.
+    /// The version of the document format.
     Version(()) = |value| match value {
         Value::Integer(1) => Ok(()),
         other => Err(format!("{other} is not known: write version: 1")),
@@ -140,7 +140,7 @@ words! { RequestOverrides:
 }
 
 block! {
-    /// A bucket of tokens. Equal numbers keep the tokens when a document changes.
+    /// A token bucket. If its numbers stay the same, it keeps its tokens when a document changes.
     #[derive(PartialEq)]
     BudgetKeys {
         per_second: Number<0, 1_000_000>,
@@ -197,7 +197,7 @@ impl BudgetKeys {
 }
 
 block! {
-    /// A dialect of one's own.
+    /// A dialect that the document defines.
     DialectKeys {
         from: Spanned<DialectChoice>,
         key_header: HeaderKey,
@@ -222,12 +222,12 @@ block! {
     }
 }
 
-/// Which requests belong to a service.
+/// The conditions under which a request belongs to a service.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(try_from = "MatchKeys")]
 pub(super) struct ServiceMatch(pub(super) MatchKeys);
 
-/// Which requests of a service belong to a route.
+/// The conditions under which a request of a service belongs to a route.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(try_from = "RouteMatchKeys")]
 pub(super) struct RouteMatch(pub(super) MatchKeys);
@@ -261,7 +261,7 @@ impl TryFrom<RouteMatchKeys> for RouteMatch {
     }
 }
 
-/// A match in an order that equal matches have in common.
+/// A match in a canonical order, so that equal matches compare as equal.
 pub(super) type InOrder = [Vec<String>; 4];
 
 impl MatchKeys {
@@ -409,6 +409,7 @@ impl Parts<'_> {
 
     fn check_fleet(&self, keys: Option<&FleetKeys>) {
         let path = self.path.key("fleet");
+        // A key that could not be read would look like a missing one.
         let Some(keys) = keys.filter(|_| !self.problems.are_within(path.as_str())) else {
             return;
         };
@@ -440,7 +441,7 @@ impl Parts<'_> {
         }
     }
 
-    /// The entries whose names are such.
+    /// Returns the entries that have valid names.
     fn named<T>(&self, key: &str, entries: Option<ByName<T>>) -> BTreeMap<String, Spanned<T>> {
         let path = self.path.key(key);
         let mut named = BTreeMap::new();
@@ -454,10 +455,10 @@ impl Parts<'_> {
         named
     }
 
-    /// The numbers of a budget, which must fit each other.
+    /// Checks that the numbers of a budget fit each other.
     fn budget(&self, given: Spanned<BudgetKeys>) -> BudgetKeys {
         let path = given.path();
-        // What was not read would look like what is not given.
+        // A number that could not be read would look like a missing one.
         let are_read = !self.problems.are_within(path.as_str());
         if let (true, Err(error)) = (are_read, given.value.builder().build()) {
             let field = error.field().trim_start_matches("budget.");
@@ -545,7 +546,7 @@ impl Parts<'_> {
     }
 }
 
-/// The places of matches, to find those to which no request would come.
+/// The paths of matches, to find those that no request would reach.
 #[derive(Default)]
 struct Matches(std::collections::HashMap<InOrder, Path>);
 

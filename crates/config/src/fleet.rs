@@ -31,26 +31,26 @@ pub(super) fn join(
             }
             made(keys, ("redis_env", &found?), &place, problems)
         }
-        // None or several, which is a problem already.
+        // Names no store or several, which is reported already.
         _ => None,
     }
 }
 
-/// Returns a budget that has a name in the document. Its numbers are checked when they are read.
+/// Returns a named budget of the document. Its numbers were checked when they were read.
 pub(super) fn budget(
     fleet: Option<&Fleet>,
     name: &str,
     numbers: RetryBudgetBuilder,
 ) -> RetryBudget {
     let budget = match fleet {
-        // A service of the same name has another budget.
+        // Prefixed, since a service may have the same name and has another budget.
         Some(fleet) => fleet.budget(&format!("budgets.{name}"), numbers),
         None => numbers.build(),
     };
     budget.unwrap_or_default()
 }
 
-/// Shares the budgets and gates of services that are given none.
+/// Shares the budgets and gates of services that have none of their own.
 pub(super) fn share(services: ServicesBuilder, fleet: &Fleet) -> ServicesBuilder {
     services.fleet(fleet)
 }

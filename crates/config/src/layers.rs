@@ -1,4 +1,4 @@
-//! Layers upon layers: what a block uses lies below it, and every name must mean something.
+//! Merging of layers: a block lies above the policy that it uses, and every name must be known.
 
 use super::builder::RegisteredNames;
 use super::document::{ServiceSpec, Spec};
@@ -8,10 +8,10 @@ use super::retry::{ExhaustedAction, Growth, Limit, PRESETS, Retry};
 use super::values::Name;
 use std::sync::Arc;
 
-/// The longest chain of policies and of dialects that use each other.
+/// The longest chain of policies, or of dialects, that use each other.
 pub(super) const MAX_CHAIN: usize = 16;
 
-/// Looks names up in one document.
+/// A resolver of the names in one document.
 pub(super) struct Resolver<'a> {
     pub(super) spec: &'a Spec,
     pub(super) names: &'a RegisteredNames,
@@ -19,10 +19,10 @@ pub(super) struct Resolver<'a> {
 }
 
 impl Resolver<'_> {
-    /// Checks the policies, also those that nobody uses.
+    /// Checks the policies, including those that nothing uses.
     pub(super) fn check_policies(&self) {
         for (name, block) in &self.spec.policies {
-            // `use` would find the preset, and the block never.
+            // `use` would always find the preset, and never this block.
             if PRESETS.iter().any(|(preset, _)| preset == name) {
                 let cause =
                     format!("\"{name}\" is the name of a preset: give the block another one");
@@ -33,13 +33,14 @@ impl Resolver<'_> {
         }
     }
 
-    /// Returns a block above what it uses.
+    /// Returns a block merged over the policy that it uses.
     pub(super) fn layer(&self, block: &Retry) -> Retry {
         self.layer_after(block, &mut Vec::new())
     }
 
     fn layer_after(&self, block: &Retry, trail: &mut Vec<Arc<str>>) -> Retry {
         let mut own = block.clone();
+        // Before layers are merged, so that either word for the limit overrides both of the layer below.
         self.one_limit(&mut own);
         for (key, from) in own
             .on_exhausted
@@ -77,7 +78,7 @@ impl Resolver<'_> {
         own.merged_over(&self.layer_after(used, trail))
     }
 
-    /// Makes one field of the two words for a limit, which an explanation calls `max_retries`.
+    /// Merges the two keys for a limit into one field, which an explanation calls `max_retries`.
     fn one_limit(&self, own: &mut Retry) {
         let Some(attempts) = own.max_attempts.take() else {
             return;
@@ -99,7 +100,7 @@ impl Resolver<'_> {
         });
     }
 
-    /// Checks that the names of a layer mean something.
+    /// Checks that the names in a layer are known.
     fn check_names(&self, retry: &Retry) {
         self.check_budget(retry);
         self.check_error_types(retry);
@@ -160,7 +161,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Returns a service that can be failed over to.
+    /// Returns a service that can be a failover destination.
     pub(super) fn destination(&self, name: &str, from: &str) -> Option<&ServiceSpec> {
         let services = &self.spec.services;
         let Some(service) = services.get(name) else {
@@ -185,7 +186,7 @@ impl Resolver<'_> {
         self.problems.at(&given.from, &given.text, cause);
     }
 
-    /// Tells a name that must be among the known ones, and is not.
+    /// Reports a name that is not among the known ones.
     pub(super) fn unknown<'k, T>(
         &self,
         given: &Spanned<T>,

@@ -1,7 +1,7 @@
-//! Services, budgets, policies and rules in one document that an operator edits, and changes while the program runs.
+//! Services, budgets, policies and rules in one document that operators can edit while the program runs.
 //!
-//! Any serde reader reads a document. The error names every problem with its place, and a document with problems
-//! changes nothing.
+//! Any serde format can be used. The error lists every problem with its path, and a document with problems changes
+//! nothing.
 //!
 //! ```
 //! use http_retry::config::{Document, RetryConfig};
@@ -27,17 +27,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What is more specific wins
+//! # Precedence
 //!
-//! Field by field: the default, the document, the service, the route, the matched rule, and the request's own
-//! [`RetryOverride`](http_retry_core::RetryOverride) as far as the service's `request_overrides` allow it. A block's own fields
-//! win over the policy that it names in `use`. Lists replace lists.
-//! [`RetryPolicy::explain`](http_retry_core::RetryPolicy::explain) says where each field came from.
+//! Each field is taken from the most specific level that sets it. From general to specific: the default, the document,
+//! the service, the route, the matched rule, and the request's own [`RetryOverride`](http_retry_core::RetryOverride),
+//! if the service's `request_overrides` allow it. A block's own fields override those of the policy that it names in
+//! `use`. Lists replace lists. [`RetryPolicy::explain`](http_retry_core::RetryPolicy::explain) lists the source of each
+//! field.
 //!
-//! # Which rule decides
+//! # Rule order
 //!
 //! The rules of the route come first, then those of the service, then those of the document; the first that matches
-//! decides. If none matches, `otherwise` decides, by default by the outcome's class.
+//! decides. If none matches, `otherwise` decides; its default follows the class of the outcome.
 
 mod builder;
 mod condition;
@@ -73,20 +74,21 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use value::Value;
 
-/// An unchecked document, as a serde reader returns it.
+/// An unchecked document, as a serde format returns it.
 ///
-/// Reading fails at more than 100,000 values, 1 MiB of keys and texts in all, or 64 levels, so that a short text that
-/// expands, such as YAML with aliases of aliases, takes bounded memory. [`from_text`](Self::from_text) bounds the costs
-/// of the reader itself.
+/// Deserialization fails for more than 100,000 values, 1 MiB of keys and texts in total, or 64 levels, so that a short
+/// text that expands, such as YAML with nested aliases, takes bounded memory. [`from_text`](Self::from_text) bounds the
+/// costs of the parser itself.
 #[derive(Clone, PartialEq)]
 pub struct Document(Arc<Value>);
 
 impl Document {
-    /// Reads a text of at most 1 MiB with at most 128 brackets open at once; any other does not reach the reader.
+    /// Parses a text of at most 1 MiB with at most 128 brackets open at once; any other text is rejected before it
+    /// reaches the parser.
     ///
-    /// A reader has its own costs before the first value: some YAML readers keep a few hundred bytes per byte of text,
-    /// and take time by the square of the open brackets. Use this if the text does not come from the operator. Brackets
-    /// in texts and comments count too.
+    /// A parser has its own costs before the first value: some YAML parsers use a few hundred bytes per byte of text,
+    /// and time quadratic in the number of open brackets. Use this if the text does not come from the operator.
+    /// Brackets in texts and comments count too.
     ///
     /// ```
     /// use http_retry::config::{Document, RetryConfig};
@@ -99,7 +101,8 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// The reader's own error, which may quote the text, or an error of its type that says which bound the text breaks.
+    /// The parser's own error, which may quote the text, or an error of its type that names the bound that the text
+    /// exceeds.
     pub fn from_text<'a, E: Error>(
         text: &'a str,
         read: impl FnOnce(&'a str) -> Result<Self, E>,
@@ -117,9 +120,9 @@ impl<'de> Deserialize<'de> for Document {
     }
 }
 
-/// A document in force; every clone of the handle, and every layer made from it, follows its changes.
+/// A document in force. Every clone of the handle, and every layer made from it, follows its changes.
 ///
-/// Each request reads it with one atomic load, and keeps the document it began with.
+/// Each request reads it with one atomic load, and uses the document that it started with to the end.
 #[derive(Clone)]
 pub struct RetryConfig {
     shared: Arc<Shared>,
@@ -133,22 +136,22 @@ struct Shared {
 }
 
 impl RetryConfig {
-    /// A builder, for documents that name observers or schedules of your own.
+    /// Returns a builder, for documents that name observers or schedules of your own.
     pub fn builder() -> RetryConfigBuilder {
         RetryConfigBuilder::default()
     }
 
-    /// Puts a document into force.
+    /// Loads a document and puts it into force.
     ///
     /// # Errors
     ///
-    /// Every problem of the document, each with its place.
+    /// Every problem of the document, each with its path.
     pub fn load(document: &Document) -> Result<Self, ConfigErrors> {
         Self::builder().load(document)
     }
 
-    /// Replaces the document in force. Budgets keep their tokens unless their own numbers change. Requests under way go on by the
-    /// document that they began with.
+    /// Replaces the document in force. Budgets keep their tokens unless their own numbers change. Requests in progress
+    /// keep the document that they started with.
     ///
     /// ```
     /// use http_retry::config::RetryConfig;
@@ -168,8 +171,8 @@ impl RetryConfig {
         self.put(Arc::clone(&document.0))
     }
 
-    /// Changes one service of the document in force, or adds one: merges maps, replaces lists and other values, and a
-    /// null removes a key.
+    /// Changes one service of the document in force, or adds one. Maps are merged, lists and other values are replaced,
+    /// and a null removes a key.
     ///
     /// ```
     /// use http_retry::config::RetryConfig;
@@ -190,10 +193,11 @@ impl RetryConfig {
         self.put(Arc::new(document))
     }
 
-    /// A JSON Schema (draft 2020-12) of the document, with a description for every key, for editors and checkers.
+    /// Returns a JSON Schema (draft 2020-12) of the document, with a description of every key, for editors and
+    /// validators.
     ///
-    /// It checks shape, words and ranges; only the loader finds unknown names, circles and limits that do not fit each
-    /// other. `src/config.schema.json` of the package `http-retry-config` is the same.
+    /// It checks structure, keywords and ranges; only the loader finds unknown names, cycles and limits that do not fit
+    /// each other. The file `src/config.schema.json` of the package `http-retry-config` is identical.
     ///
     /// ```
     /// use http_retry::config::RetryConfig;
@@ -207,15 +211,16 @@ impl RetryConfig {
         include_str!("config.schema.json").trim_end().to_owned()
     }
 
-    /// The fleet that the document names, for its status and to close it.
+    /// Returns the fleet that the document names, for its status and to close it.
     #[cfg(feature = "fleet")]
     #[must_use]
     pub fn fleet(&self) -> Option<http_retry_fleet::Fleet> {
         self.shared.live.load().fleet.clone()
     }
 
-    /// Every place that a request can match, with its policy and rules, by the document in force: for each service, in the order
-    /// of the names, its routes in their order and then the service itself; at last the place of requests of no service.
+    /// Returns every route that a request can match in the document in force, with its policy and rules: for each
+    /// service, in the order of the names, its routes in their order and then the service itself; last, the fallback
+    /// for requests that match no service.
     #[must_use]
     pub fn routes(&self) -> Vec<RouteSummary> {
         self.shared.live.load().services.routes()
@@ -247,14 +252,14 @@ impl RetryConfig {
     }
 }
 
-/// Reads a document that needs no names from code in one step.
+/// Reads and loads a document in one step, if it uses no names from code.
 impl<'de> Deserialize<'de> for RetryConfig {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::load(&Document::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 
-/// By the document in force at the time of each request.
+/// Uses the document that is in force at the time of each request.
 impl Router for RetryConfig {
     fn route(&self, head: &RequestHead<'_>, service: Option<&str>) -> Arc<Route> {
         self.shared.live.load().services.route(head, service)

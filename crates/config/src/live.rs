@@ -15,21 +15,21 @@ use http_retry_core::services::{Service, ServiceRoute, Services, ServicesBuilder
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A document that applies to every request from its load to the next.
+/// A document that applies to every request until the next one is loaded.
 pub(super) struct Live {
     pub(super) document: Arc<Value>,
     pub(super) services: Services,
     budgets: BTreeMap<String, (BudgetKeys, RetryBudget)>,
-    /// The block of its fleet, as it is written.
+    /// The document's `fleet` block.
     names_fleet: Option<FleetKeys>,
     pub(super) fleet: Option<Fleet>,
 }
 
-/// The most rules, each counted at every place where it may decide.
+/// The most rules; each rule counts once for every level at which it applies.
 const MAX_RULES: usize = 20_000;
 
 impl Live {
-    /// Puts a document into force, with the budgets of the last one if their numbers are the same.
+    /// Builds a document, and keeps the budgets of the last one whose numbers are the same.
     pub(super) fn load(
         document: Arc<Value>,
         names: &RegisteredNames,
@@ -44,6 +44,7 @@ impl Live {
             names,
             problems: &problems,
         };
+        // Counted before anything is built, since a short document can expand to very many rules.
         let built = if rules_at_all_places(&spec) > MAX_RULES {
             let cause = format!(
                 "has more than {MAX_RULES} rules, counted at every place where they decide"
@@ -78,7 +79,8 @@ impl Live {
     }
 }
 
-/// Returns the fleet of a document. Another one than before would be a second fortune, and half of the requests in each.
+/// Returns the fleet of a document. It cannot change, since the old and the new store would each grant a full budget,
+/// to half of the requests each.
 fn fleet_of(
     spec: &Spec,
     names: &RegisteredNames,
@@ -100,7 +102,7 @@ fn fleet_of(
     }
 }
 
-/// Returns the budgets by their names; those whose numbers are as before keep their tokens.
+/// Returns the budgets by their names; those whose numbers are unchanged keep their tokens.
 fn budgets(
     spec: &Spec,
     before: Option<&Live>,
@@ -119,7 +121,7 @@ fn budgets(
     named.collect()
 }
 
-/// All places of a document in the making.
+/// All levels of a document while they are built.
 struct All<'a> {
     resolver: Resolver<'a>,
     budgets: &'a BTreeMap<String, (BudgetKeys, RetryBudget)>,
@@ -142,6 +144,7 @@ impl All<'_> {
         let builder = of_code.fold(builder, |builder, (name, budget)| {
             builder.budget(Arc::clone(name), budget.clone())
         });
+        // After the budgets of code, since they replace those of the same name.
         let builder = self
             .budgets
             .iter()
@@ -217,7 +220,7 @@ impl All<'_> {
             .cloned()
     }
 
-    /// Notes where a place fails over to, and checks that there is such a service.
+    /// Records the failovers of a level, and checks that their destinations exist.
     fn note_failovers(&mut self, label: &str, place: &ResolvedLevel) {
         for (service, from) in place.failovers.iter() {
             if self.resolver.destination(service, from).is_some() {
@@ -227,8 +230,8 @@ impl All<'_> {
         }
     }
 
-    /// Tells what the builder refuses at the place where the document says it. The rest has been told in the document's
-    /// own words.
+    /// Reports an error of the builder at the path that caused it. Other errors have been reported already, in terms of
+    /// the document.
     fn report(&self, error: &ConfigError) {
         let Some(label) = error.field().strip_suffix(".failover") else {
             let (problems, given) = (self.resolver.problems, error.given());
@@ -262,8 +265,8 @@ fn matched(service: Service, matching: &MatchKeys) -> Service {
     matching.methods().cloned().fold(service, Service::method)
 }
 
-/// Returns the number of rules to build: those of the document for every service and route, those of a service for its
-/// routes.
+/// Returns the number of rules to build: those of the document for every service and route, those of a service for
+/// itself and its routes.
 fn rules_at_all_places(spec: &Spec) -> usize {
     let services = spec.services.values();
     let places = services

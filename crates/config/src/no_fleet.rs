@@ -1,4 +1,4 @@
-//! In the place of `fleet` without the feature: a document that names one is refused.
+//! A replacement for `fleet` without the feature: a document that names a fleet is rejected.
 
 use super::builder::RegisteredNames;
 use super::document::FleetKeys;

@@ -1,4 +1,4 @@
-//! The places of a document that requests can come to: the document itself, a service or a route.
+//! The levels of a document that a request can match: the document itself, a service or a route.
 
 use super::document::LevelSpec;
 use super::layers::Resolver;
@@ -13,18 +13,18 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A place with its layers laid upon each other.
+/// A level with its layers merged.
 #[derive(Clone)]
 pub(super) struct ResolvedLevel {
     pub(super) policy: RetryPolicy,
     pub(super) retry: Arc<Retry>,
-    /// The services that it fails over to, and where it says so first.
+    /// The services that it fails over to, each with the first path that names it.
     pub(super) failovers: Failovers,
 }
 
 pub(super) type Failovers = Rc<BTreeMap<Arc<str>, Arc<str>>>;
 
-/// The rules of one place in the making.
+/// The rules of one level while they are built.
 struct Rules<'a> {
     retry: &'a Retry,
     says: LevelExtras,
@@ -32,7 +32,8 @@ struct Rules<'a> {
 }
 
 impl Resolver<'_> {
-    /// Returns the place at the end of these layers, the most general first. What it does not change is the place around it.
+    /// Returns the level of these layers, the most general first. If the last layer changes nothing, it is the
+    /// enclosing level.
     pub(super) fn place(
         &self,
         name: &str,
@@ -68,6 +69,7 @@ impl Resolver<'_> {
             },
             failovers: BTreeMap::new(),
         };
+        // The first matching rule decides, so the most specific layer comes first.
         for layer in layers.iter().rev() {
             self.check_reached(&layer.rules);
             for rule in &layer.rules {
@@ -90,7 +92,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Tells the first rule that comes after one that takes every outcome.
+    /// Reports the first rule that follows a rule without a condition.
     fn check_reached(&self, rules: &[Spanned<Rule>]) {
         let decide = rules.iter().filter(|rule| rule.value.class.is_none());
         let mut after = decide.skip_while(|rule| rule.value.when.is_some());
@@ -145,17 +147,17 @@ impl Resolver<'_> {
         }
         let when = rule.when.as_ref().map(|when| when.0.clone());
         let builder = rules::Rule::when(when.unwrap_or_else(Condition::always));
-        // A place may be longer than a name of a rule.
+        // A path may be longer than the name of a rule may be.
         let name = Some(name).filter(|name| name.len() <= 128);
         let builder = name
             .into_iter()
             .fold(builder, |rule, name| rule.named(Arc::clone(name)));
-        // The builder would refuse what has been told.
+        // The builder would reject it, and the problem is reported already.
         let has_effect = !needless.iter().any(|(key, _)| *key == "set");
         let set = rule.set.iter().filter(|_| has_effect);
         let builder = set.fold(builder, |rule, Set(set)| rule.set_headers(Arc::clone(set)));
         let takes_all = |rule: &rules::Rule| *rule.condition() == Condition::always();
-        // A rule of an outer place is not reached after one without a condition.
+        // A rule of an outer level is never reached after a rule without a condition.
         if !rules.says.rules.last().is_some_and(takes_all) {
             rules.says.rules.push(builder.then(action));
         }
@@ -170,7 +172,7 @@ impl Resolver<'_> {
             .as_ref()
             .and_then(|backoff| value(&backoff.growth));
         let delays = has_delay || growth != Some(Growth::None);
-        // What was not read would look like what is not given.
+        // A value that could not be read would look like a missing one.
         let is_read = !self.problems.are_within(from);
         if is_read && !delays {
             let cause = "has no delay, and the backoff is none: give delay";
@@ -184,7 +186,8 @@ impl Resolver<'_> {
         delays && ends
     }
 
-    /// A policy of a rule's own. Where it retries is the rule's to say, so a list from outside does not narrow it.
+    /// Returns the action of a rule that retries. The rule decides on retries, so a `retry_on` of an outer level does
+    /// not narrow it.
     fn retry_by(&self, block: Option<&RetryBlock>, rules: &mut Rules<'_>) -> Action {
         let outer = Retry {
             retry_on: None,
@@ -206,7 +209,7 @@ impl Resolver<'_> {
         Action::Retry(self.policy("rule".to_owned(), &retry, says))
     }
 
-    /// An outcome is judged before a rule is asked.
+    /// Reports a key that has no effect in a rule, since outcomes are judged before rules are tried.
     fn check_is_of_the_place<T>(&self, given: &Option<Spanned<T>>, key: &str) {
         if let Some(given) = given {
             let cause =

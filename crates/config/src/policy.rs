@@ -1,4 +1,4 @@
-//! From the layers of a place to its policy, by the builder that everybody else uses.
+//! Conversion of a level's layers to its policy, with the public builder.
 
 use super::builder::Ceiling;
 use super::layers::Resolver;
@@ -17,10 +17,10 @@ use std::sync::Arc;
 /// The rules and other parts of a level that are not settings.
 pub(super) struct LevelExtras {
     pub(super) rules: Vec<rules::Rule>,
-    /// Rows of rules that say what answers mean.
+    /// The rules that classify responses, as rows.
     pub(super) judged: Dialect,
     pub(super) otherwise: Option<Action>,
-    /// The budget of the place, which needs no name.
+    /// The budget of the level, which its policy need not name.
     pub(super) budget: Option<Arc<str>>,
     /// The origin of each setting.
     pub(super) origins: Vec<Field>,
@@ -39,7 +39,7 @@ impl Default for LevelExtras {
 }
 
 impl Resolver<'_> {
-    /// Returns the policy of some layers and what a place says beyond them.
+    /// Returns the policy of merged layers and the other parts of a level.
     pub(super) fn policy(&self, name: String, retry: &Retry, says: LevelExtras) -> RetryPolicy {
         let builder = self.limits(retry).name(name).backoff(self.backoff(retry));
         let builder = self.with_lists(builder, retry);
@@ -69,7 +69,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// A builder with the numbers.
+    /// Returns a builder with the numeric limits set.
     fn limits(&self, retry: &Retry) -> RetryPolicyBuilder {
         let limit = value(&retry.max_retries);
         let retries = match (limit, &retry.max_retries) {
@@ -88,7 +88,7 @@ impl Resolver<'_> {
         let builder = retry.set_plain(builder);
         let gate = value(&retry.gate);
         let wait = gate.and_then(|gate| gate.wait);
-        // The builder refuses a limit that nothing heeds.
+        // The builder rejects a limit that has no effect.
         let refused = value(&retry.max_refused).filter(|_| wait.is_some() && retries > 0);
         let delays = retry.retry_after.as_ref();
         let asked = delays
@@ -164,7 +164,7 @@ impl Resolver<'_> {
         for_models(builder, retry)
     }
 
-    /// Checks that retries without a limit end.
+    /// Checks that unlimited retries have a deadline.
     fn check_ends(&self, limit: &Spanned<Limit<0>>, retry: &Retry) {
         if deadline(retry).is_none() {
             let also = no_deadline(retry);
@@ -275,7 +275,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Tells what the builder refuses at the place where the document says it.
+    /// Reports an error of the builder at the path that caused it.
     fn refused(&self, retry: &Retry, error: &ConfigError) {
         let field = error.field().trim_start_matches("backoff.");
         let field = match field {
@@ -296,6 +296,7 @@ impl Resolver<'_> {
         let given = of(field);
         let (text, from) = given.unwrap_or((error.given(), field));
         let is_built_in = given.is_some_and(|(_, from)| !is_written(from));
+        // A default cannot be edited, so the problem is reported at the bound that is written.
         let (place, cause) = match of(bound) {
             Some((most, place)) if is_built_in && is_written(place) => {
                 let least = format!("must be at least {field}, which is {text} ({from})");
@@ -314,7 +315,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Returns where the document takes a deadline away.
+/// Returns a hint with the path that removes the deadline, or an empty text.
 pub(super) fn no_deadline(retry: &Retry) -> String {
     let given = retry.deadline.as_ref();
     given.map_or_else(String::new, |given| format!(" ({} is none)", given.from))

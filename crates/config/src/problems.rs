@@ -1,4 +1,4 @@
-//! The problems of a document: all of them are found before it is refused, and the first ones are told.
+//! The problems of a document: all of them are collected before it is rejected, and the first ones are reported.
 
 use super::shown::{self, is_short};
 use http_retry_core::ConfigError;
@@ -9,19 +9,17 @@ use std::fmt::{self, Display};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-/// Of more problems than this, the others are counted.
+/// The most problems that are reported; the others are counted.
 const MAX_REPORTED: usize = 20;
-/// More known names than this are not compared with one that is not known.
+/// The most known names that an unknown one is compared with.
 const MAX_COMPARED: usize = 1_000;
-/// More bytes of known names than this are not listed.
+/// The most bytes of known names that are listed.
 const MAX_LISTED: usize = 512;
 
-/// Everything that is wrong with a document: the first 20 problems in the order in which they were found, and how many
-/// more there are.
+/// All problems of a document: the first 20 in the order in which they were found, and the number of the others.
 ///
-/// Printed, it has one problem on each line, with its place in front:
-/// `services.orders.retry.base: 2000 has no unit: write 2000ms or 2000s`. It has at most 100 KiB, and holds no user info,
-/// no query, no header's value and no body.
+/// `Display` prints one problem per line, after its path: `services.orders.retry.base: 2000 has no unit: write 2000ms
+/// or 2000s`. It has at most 100 KiB, and contains no user info, query, header value or body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigErrors {
     problems: Vec<ConfigError>,
@@ -29,7 +27,7 @@ pub struct ConfigErrors {
 }
 
 impl ConfigErrors {
-    /// One problem.
+    /// Creates an error with one problem.
     pub(super) fn one(place: &'static str, cause: &'static str) -> Self {
         Self {
             problems: vec![ConfigError::sentence(place, "", cause)],
@@ -37,7 +35,7 @@ impl ConfigErrors {
         }
     }
 
-    /// The first problems one by one, 1 to 20; [`ConfigError::field`] is the place.
+    /// Returns the first problems, 1 to 20; [`ConfigError::field`] is the path.
     pub fn iter(&self) -> impl Iterator<Item = &ConfigError> {
         self.problems.iter()
     }
@@ -66,7 +64,7 @@ impl fmt::Display for ConfigErrors {
 
 impl Error for ConfigErrors {}
 
-/// The place of a value: `services.openai.retry.base`, `rules[2].when.status`.
+/// The path of a value: `services.openai.retry.base`, `rules[2].when.status`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Path(Arc<str>);
 
@@ -84,7 +82,7 @@ impl Path {
         Self(format!("{}[{index}]", self.0).into())
     }
 
-    /// Returns the place as an error names it.
+    /// Returns the path as an error shows it.
     pub(super) fn as_str(&self) -> &str {
         if self.0.is_empty() {
             "the document"
@@ -112,11 +110,11 @@ pub(super) struct Diagnostics(RefCell<ProblemList>);
 #[derive(Debug, Default)]
 struct ProblemList {
     told: Vec<ConfigError>,
-    /// By place and cause, since the same problem may be met at every service.
+    /// Hashes of path and cause, since the same problem may occur at every service.
     seen: HashSet<u64>,
 }
 
-/// A name that is not known, and those that are.
+/// An unknown name, and the known ones.
 pub(super) struct Unknown<'a, K> {
     pub(super) name: &'a str,
     /// The problem, as a phrase.
@@ -133,7 +131,7 @@ impl Diagnostics {
         self.report(place, given, cause.into(), |cause| cause);
     }
 
-    /// Tells which of the known names is nearest, or all of them.
+    /// Reports an unknown name, with the nearest known one, or with all of them.
     pub(super) fn unknown<'k, K: IntoIterator<Item = &'k str>>(
         &self,
         place: &str,
@@ -147,12 +145,13 @@ impl Diagnostics {
         });
     }
 
-    /// Returns `true` if nothing is wrong so far.
+    /// Returns `true` if there are no problems so far.
     pub(super) fn is_empty(&self) -> bool {
         self.0.borrow().told.is_empty()
     }
 
-    /// Returns `true` if a problem inside this path was reported.
+    /// Returns `true` if there is, or may be, a problem below a path. Once the most problems are reported, it is always
+    /// `true`.
     pub(super) fn are_within(&self, path: &str) -> bool {
         let found = self.0.borrow();
         found.told.len() >= MAX_REPORTED
@@ -162,13 +161,13 @@ impl Diagnostics {
             })
     }
 
-    /// Returns `true` if a problem at this path or inside it was reported.
+    /// Returns `true` if there is, or may be, a problem at a path or below it.
     pub(super) fn contains(&self, path: &str) -> bool {
         let is_at = self.0.borrow().told.iter().any(|told| told.field() == path);
         is_at || self.are_within(path)
     }
 
-    /// All of them, if there are any.
+    /// Returns the problems as an error if there are any.
     pub(super) fn into_errors(self) -> Result<(), ConfigErrors> {
         let ProblemList { told, seen } = self.0.into_inner();
         if told.is_empty() {
@@ -201,7 +200,7 @@ fn hash(place: &str, cause: &str) -> u64 {
     hasher.finish()
 }
 
-/// The nearest of the known words, or all of them.
+/// Returns the nearest of the known words, or a list of all.
 pub(super) fn hint(given: &str, known: &[&str]) -> String {
     match nearest(given, known) {
         Some(word) => format!("did you mean {word}?"),
@@ -225,7 +224,7 @@ fn listed(known: &[&str]) -> String {
     text
 }
 
-/// The one that ends in the given word, else the one that is most like it.
+/// Returns the known word that ends in the given one, or else the most similar one.
 pub(super) fn nearest<'a>(given: &str, known: &[&'a str]) -> Option<&'a str> {
     const MIN_SIMILARITY: f64 = 0.75;
     if !is_short(given) || known.len() > MAX_COMPARED {

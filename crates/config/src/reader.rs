@@ -1,14 +1,14 @@
-//! Reads the types of a document out of its values, by serde.
+//! Deserialization of a document's types from its values, by serde.
 //!
-//! The derived types say which keys there are and what each holds; the [`Reader`] knows the place. Whatever is wrong goes to
-//! the [`Diagnostics`] at the place where it was met, the value counts as left out, and the rest is read on. So one pass finds
-//! all problems of a document.
+//! The derived types define the keys and their types; the [`Reader`] tracks the path. Every problem is added to the
+//! [`Diagnostics`] at the path of its cause, the value counts as missing, and reading continues. So one pass finds all
+//! problems of a document.
 //!
-//! Three names have a meaning of their own here:
+//! Three names have a special meaning here:
 //!
-//! - A variant of an enum that is called `$map`, `$text`, `$list`, `$nothing` or `$other` takes the values of that kind.
-//! - A struct that is called `$given` gets the value, the text and the place of what it stands for ([`Spanned`]).
-//! - A newtype that is called `$hidden` holds what may be a secret ([`Hidden`]): no error shows it.
+//! - An enum variant named `$map`, `$text`, `$list`, `$nothing` or `$other` takes the values of that kind.
+//! - A struct named `$given` gets the value, its text and its path ([`Spanned`]).
+//! - A newtype named `$hidden` holds a value that may be a secret ([`Hidden`]): no error shows it.
 
 use super::problems::{Diagnostics, Path, Unknown};
 use super::shown;
@@ -22,22 +22,22 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// A value, its place, and where problems go.
+/// A value, its path, and the collector of problems.
 #[derive(Clone)]
 pub(super) struct Reader<'a> {
     value: &'a Value,
     path: Path,
     problems: &'a Diagnostics,
-    /// The keys of `retry`, which people write beside it.
+    /// The keys of `retry`, which are often written beside it by mistake.
     retry_keys: &'static [&'static str],
     is_hidden: bool,
 }
 
-/// The cause of a problem; `None` once it has been told.
+/// The cause of a problem; `None` once it has been reported.
 #[derive(Debug)]
 pub(super) struct Cause(Option<String>);
 
-/// A value, how it was written, and where.
+/// A value with its text and its path.
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(rename = "$given")]
 pub(super) struct Spanned<T> {
@@ -51,7 +51,7 @@ pub(super) struct Spanned<T> {
 #[serde(rename = "$hidden")]
 pub(super) struct Hidden<T>(pub(super) T);
 
-/// A value, or `None` if it is wrong, which has been told.
+/// A value, or `None` if it is invalid, which has been reported.
 #[derive(Debug, Clone)]
 pub(super) struct Checked<T>(pub(super) Option<T>);
 
@@ -70,7 +70,7 @@ pub(super) fn kept<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     Ok(value)
 }
 
-/// A map of a document: each key with its type. A key without a value counts as left out.
+/// Defines a map of a document: each key with its type. A key with a null counts as missing.
 macro_rules! block {
     ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $field:ident $(as $key:literal)?: $type:ty,)+ }) => {
         $(#[$about])*
@@ -89,13 +89,13 @@ macro_rules! block {
 pub(super) use block;
 
 impl<T> Spanned<T> {
-    /// Returns the value in other words.
+    /// Replaces the text of the value.
     pub(super) fn in_words(self, text: impl Into<Arc<str>>) -> Self {
         let text = text.into();
         Self { text, ..self }
     }
 
-    /// Returns another value of the same place.
+    /// Returns another value with the same path.
     pub(super) fn with<U>(&self, value: U, text: impl Into<Arc<str>>) -> Spanned<U> {
         Spanned {
             value,
@@ -109,7 +109,7 @@ impl<T> Spanned<T> {
     }
 }
 
-/// Returns `true` if a place is one of the document, and no default or preset.
+/// Returns `true` if a path is in the document, and not a default or a preset.
 pub(super) fn is_written(from: &str) -> bool {
     from != "default" && !from.starts_with("preset ")
 }
@@ -156,25 +156,25 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The value is of another kind than the one that is wanted.
+    /// Returns the cause for a value of another kind than the expected one.
     fn not(&self, wanted: &str) -> Cause {
         Cause(Some(format!("{} is not {wanted}", self.shown())))
     }
 
-    /// Tells a cause at this place, unless something inside is wrong, which says more.
+    /// Reports a cause at this path, unless there is a problem below it, which is more precise.
     fn report(&self, Cause(cause): Cause) -> Cause {
         let has_parts = matches!(self.value, Value::Map(_) | Value::List(_));
         let is_news = !has_parts || !self.problems.are_within(self.path.as_str());
         if let Some(cause) = cause.filter(|_| is_news) {
             let shown = self.shown();
-            // A cause without the value may have a reason for that.
+            // If a cause leaves the value out, it may have a reason for it.
             let given = if cause.contains(&shown) { &*shown } else { "" };
             self.problems.add(&self.path, &given, cause);
         }
         Cause(None)
     }
 
-    /// Takes the known keys out of a map, in their order, and tells the others.
+    /// Returns the entries with known keys, in the order of these.
     fn known_entries(
         &self,
         map: &'a BTreeMap<String, Value>,
@@ -192,7 +192,7 @@ impl<'a> Reader<'a> {
         known
     }
 
-    /// A key of an action needs a value, even if that says nothing.
+    /// Reports a null for a key that must have a value, as that of an action must.
     fn report_empty(&self, name: &str, key: &str) {
         if matches!((name, key), ("Rule" | "OtherwiseRetry", "retry")) {
             let cause = "has nothing in it: write retry: {max_attempts: 3}, or {} for the settings of this place";
@@ -211,7 +211,7 @@ impl<'a> Reader<'a> {
             let unknown = Unknown {
                 name: key,
                 what: "is not a known key".to_owned(),
-                // Where an editor finds what may stand here.
+                // That key is for editors, so it is not suggested.
                 known: keys.iter().copied().filter(|key| *key != "$schema"),
             };
             let path = self.path.key(&shown);
@@ -316,6 +316,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
             Value::Null => "$nothing",
             Value::Bool(_) | Value::Integer(_) | Value::Float(_) => "$other",
         };
+        // `$other` takes every kind that has no variant of its own.
         let mut forms = [kind, "$other"].into_iter();
         match forms.find_map(|form| variants.iter().copied().find(|variant| *variant == form)) {
             Some(form) => visitor.visit_enum(Form(form, self)),
@@ -382,7 +383,7 @@ impl<'de> MapAccess<'de> for Entries<'de> {
         let Some((key, value)) = self.left.next() else {
             return Ok(None);
         };
-        // What is no name of a header may be a secret, and is told at its map.
+        // An invalid header name may be a secret, so problems are reported at its map.
         let path = if self.reader.is_hidden && shown::header_name(key).is_err() {
             self.reader.path.clone()
         } else {
@@ -401,7 +402,7 @@ impl<'de> MapAccess<'de> for Entries<'de> {
     }
 }
 
-/// The value, its text and its place, in turn.
+/// The parts of a [`Spanned`]: the value, its text and its path, in this order.
 struct GivenParts<'a>(Reader<'a>, u8);
 
 impl<'de> SeqAccess<'de> for GivenParts<'de> {
@@ -423,7 +424,7 @@ impl<'de> SeqAccess<'de> for GivenParts<'de> {
     }
 }
 
-/// The form of a value, and the value.
+/// The kind of a value, and its reader.
 struct Form<'a>(&'static str, Reader<'a>);
 
 impl<'de> EnumAccess<'de> for Form<'de> {
@@ -469,7 +470,7 @@ impl de::Error for Cause {
         Self(Some(cause.to_string()))
     }
 
-    /// serde's own words quote the value, which may be a secret.
+    /// serde's default message quotes the value, which may be a secret.
     fn invalid_type(_: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
         Self(Some(format!("is not {expected}")))
     }

@@ -1,4 +1,4 @@
-//! RETRY: one layer of settings, each given or not, and how layers lie upon each other.
+//! RETRY: one layer of optional settings, and merging of layers.
 
 mod blocks;
 mod limits;
@@ -25,14 +25,14 @@ use std::sync::Arc;
 
 /// A setting that can be merged over another: a field, or a block of fields.
 pub(super) trait Layer: Clone {
-    /// Fills what is not given here from below.
+    /// Fills missing settings from the layer below.
     fn merge_below(&mut self, below: &Self);
 
-    /// Adds each given field, under its name.
+    /// Adds each field that is set, under its name.
     fn fields(&self, name: Cow<'static, str>, all: &mut Vec<Field>);
 }
 
-/// A field as it was written: its name, its text and its place.
+/// A field as it was written: its name, its text and its path.
 pub(super) type Field = (Cow<'static, str>, Arc<str>, Arc<str>);
 
 impl<T: Clone> Layer for Spanned<T> {
@@ -60,7 +60,7 @@ pub(super) fn inside(block: &str, key: &'static str) -> Cow<'static, str> {
     }
 }
 
-/// Makes a struct of optional fields a [`Layer`].
+/// Implements [`Layer`] for a struct of optional fields.
 macro_rules! layer {
     ($name:ident { $($field:ident $(as $key:literal)?,)+ }) => {
         impl crate::retry::Layer for $name {
@@ -82,7 +82,7 @@ macro_rules! layer {
 
 pub(super) use layer;
 
-/// The settings: each key once, with its type.
+/// Defines the settings: each key once, with its type.
 macro_rules! settings {
     ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $field:ident $(as $key:literal)?: $type:ty,)+ }
      of the place { $($(#[$placed_doc:meta])* $placed:ident: $placed_type:ty,)+ }) => {
@@ -148,7 +148,7 @@ settings! {
     }
 }
 
-/// A RETRY block, or the name of another one that stands for it.
+/// A RETRY block, or the name of a policy to use.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(from = "RetryForm")]
 pub(super) struct RetryBlock(pub(super) Box<Retry>);
@@ -180,7 +180,7 @@ impl From<RetryForm> for RetryBlock {
             }),
             RetryForm::Nothing(_) => Box::default(),
         };
-        // An explanation shows names, not only that there is a list.
+        // An explanation shows the names rather than only that there is a list.
         retry.classify_error = retry.classify_error.map(|names| {
             let text = joined(&names.value.0, |name| &name.0);
             names.in_words(text)
@@ -217,9 +217,9 @@ fn joined<T>(names: &[T], of: fn(&T) -> &str) -> String {
 }
 
 impl Retry {
-    /// Returns this layer above another one, field by field.
+    /// Merges this layer over another one, field by field.
     pub(super) fn merged_over(mut self, below: &Self) -> Self {
-        // No layer makes public what another one calls a credential.
+        // A header that any layer calls a credential stays one.
         if let (Some(own), Some(below)) = (&mut self.credentials, &below.credentials) {
             let own_names = &own.value.0;
             let more = below
@@ -231,11 +231,11 @@ impl Retry {
             own.text = joined(&all, |name| name.0.as_str()).into();
             own.value = Few(all);
         }
-        // Who says how long to wait at the gate leaves it to the preset below when a quota counts there.
+        // A gate that sets only its longest wait keeps the preset's choice of when quotas count.
         if let (Some(own), Some(below)) = (&mut self.gate, &below.gate) {
             own.value.quotas_at_once = own.value.quotas_at_once.or(below.value.quotas_at_once);
         }
-        // A limit of one's own bounds all that is sent, the refused attempts of the preset below included.
+        // An own limit bounds all attempts, so the preset's separate limit for refused attempts no longer applies.
         if let (Some(limit), None, Some(_)) =
             (&self.max_retries, &self.max_refused, &below.max_refused)
         {
@@ -245,7 +245,7 @@ impl Retry {
         self
     }
 
-    /// Sets what the value of one key says alone.
+    /// Sets the settings that depend on one key alone.
     pub(super) fn set_plain(&self, builder: RetryPolicyBuilder) -> RetryPolicyBuilder {
         let bytes = value(&self.whole_answers).map(|Bytes(bytes)| bytes);
         let methods = value(&self.methods).map(|Word(methods)| methods);
@@ -260,7 +260,7 @@ impl Retry {
             .credentials(credentials.into_iter().map(|name| name.0))
     }
 
-    /// Returns every field that is given.
+    /// Returns every field that is set.
     pub(super) fn given(&self) -> Vec<Field> {
         let mut all = Vec::new();
         self.fields("".into(), &mut all);

@@ -1,4 +1,4 @@
-//! RULE and ROW: what follows when a condition holds, and what answers mean.
+//! RULE and ROW: conditions with their actions, and the meanings of responses.
 
 use super::condition::{JsonPlace, When};
 use super::reader::block;
@@ -12,7 +12,7 @@ use http_retry_dialects::dialect::{Interpretation, Location, Row};
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// A block with the keys that say what an answer means, after some of its own.
+/// Defines a block with the keys for the meaning of a response, after some of its own.
 macro_rules! meaning_block {
     ($(#[$about:meta])* $name:ident { $($own:tt)* }) => {
         block! {
@@ -29,7 +29,7 @@ macro_rules! meaning_block {
         }
 
         impl $name {
-            /// Returns what an answer means, if that is said.
+            /// Returns the meaning of a response, or `None` if there is no class.
             pub(super) fn meaning(&self) -> Option<Interpretation> {
                 let meaning = Interpretation::of(self.class?.0);
                 let meaning = match self.reach {
@@ -54,7 +54,7 @@ macro_rules! meaning_block {
 }
 
 meaning_block! {
-    /// A condition and what follows from it.
+    /// A condition and its effect.
     Rule {
         /// The rule's name in reports and events. Default: its path.
         name: Name,
@@ -71,14 +71,14 @@ meaning_block! {
 }
 
 meaning_block! {
-    /// A row of a dialect: when an answer looks like this, it means that.
+    /// A row of a dialect: a condition on a response, and its meaning.
     RowKeys {
         when: When,
     }
 }
 
 block! {
-    /// Another attempt after a while that counts as no retry and costs no token.
+    /// Another attempt after a delay, which does not count as a retry and costs no token.
     Wait {
         delay: WaitDelay,
         at_most: Count<1, { u32::MAX }>,
@@ -102,7 +102,7 @@ pub(super) enum Verb {
 
 words! { Verb:
     "accept" => Self::Accept, "fail" => Self::Fail, "stop" => Self::Stop, "retry" => Self::Retry,
-    // Other systems' words for the same.
+    // Synonyms from other systems.
     "continue" => Self::Accept, "break" => Self::Stop, "prune" => Self::Stop;
     "wait" => "wait: {at_most: NUMBER}", "failover" => "failover: SERVICE",
     "requeue" => "requeue: {at_most: NUMBER}", "jump" => "jump: SERVICE"
@@ -193,7 +193,7 @@ impl TryFrom<DelayKeys> for DelayFrom {
     }
 }
 
-/// Returns the one of a header and a place of a JSON body that is given.
+/// Returns the location if exactly one of a header and a JSON pointer is given.
 fn place(header: Option<&HeaderKey>, json: Option<&JsonPlace>) -> Option<Location> {
     match (header, json) {
         (Some(HeaderKey(name)), None) => Some(Location::head(name.as_str())),
@@ -202,7 +202,7 @@ fn place(header: Option<&HeaderKey>, json: Option<&JsonPlace>) -> Option<Locatio
     }
 }
 
-/// Whom a limit stops: a word, or where the answer names the limit.
+/// The calls that a limit stops: a word, or the location of the limit's name in the response.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "ScopeForm")]
 pub(super) enum ScopeFrom {
@@ -266,15 +266,15 @@ impl Words for Reason {
 pub(super) enum RuleEffect<'a> {
     Action(Action),
     Retry(Option<&'a RetryBlock>),
-    /// It says what an answer means, and no more.
+    /// Classifies a response, and has no action.
     Judges(Box<Row>),
 }
 
-/// A key that has no effect, and why.
+/// A key that has no effect, and the reason.
 type UnusedKey = (&'static str, &'static str);
 
 impl Rule {
-    /// Returns what the rule says, and the key that says it; or what is wrong, at a key or of the whole.
+    /// Returns the effect of the rule and its key; on error the cause, and the key if there is one to blame.
     pub(super) fn effect(
         &self,
     ) -> Result<(&'static str, RuleEffect<'_>), (Option<&'static str>, String)> {
@@ -334,7 +334,7 @@ impl Rule {
         }
     }
 
-    /// Returns the keys that have no effect beside what the rule says.
+    /// Returns the keys that have no effect beside the effect of the rule.
     pub(super) fn needless(&self, said: &RuleEffect<'_>) -> Vec<UnusedKey> {
         let (fails_over, sends) = match said {
             RuleEffect::Action(Action::Failover(_)) => (true, true),
@@ -373,7 +373,7 @@ impl Rule {
 }
 
 impl RowKeys {
-    /// Returns the row, if its two keys are given.
+    /// Returns the row, or `None` if one of its two keys is missing.
     pub(super) fn row(&self) -> Option<Row> {
         let when = self.when.as_ref()?.0.clone();
         Some(Row::on(when).is(self.meaning()?))
@@ -407,7 +407,7 @@ impl Wait {
         self.max.iter().fold(wait, |wait, max| wait.max(max.0))
     }
 
-    /// Returns `true` if it has an end of its own; else a deadline must be its end.
+    /// Returns `true` if it has an end of its own; otherwise a deadline must end it.
     pub(super) fn ends(&self) -> bool {
         self.at_most.is_some() || self.max.is_some()
     }

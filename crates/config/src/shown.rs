@@ -9,7 +9,7 @@ use std::fmt;
 const MAX_NAME_CHARS: usize = 128;
 /// The most characters of a value in a message.
 const MAX_VALUE_CHARS: usize = 60;
-/// The most characters of another's error.
+/// The most characters of an error from elsewhere.
 const MAX_SENTENCE_CHARS: usize = 200;
 /// The most characters of a key that is too long for a name.
 const MAX_KEY_CHARS: usize = 32;
@@ -17,7 +17,7 @@ const MAX_KEY_CHARS: usize = 32;
 /// The words that replace a text that may be a secret.
 pub(super) const HIDDEN: &str = "this text";
 
-/// A text in quotes, shortened; `this text` where it may be a secret.
+/// A text in quotes, shortened; `this text` if it may be a secret.
 pub(super) struct Quoted<'a>(pub(super) &'a str);
 
 impl fmt::Display for Quoted<'_> {
@@ -31,7 +31,7 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
-/// A key that nobody knows; `<hidden>` where it may be a secret.
+/// Returns an unknown key as it is shown; `<hidden>` if it may be a secret.
 pub(super) fn key(key: &str) -> Cow<'_, str> {
     if is_public(key) {
         shortened(key, MAX_KEY_CHARS)
@@ -40,7 +40,7 @@ pub(super) fn key(key: &str) -> Cow<'_, str> {
     }
 }
 
-/// A key that is a name, or should be one.
+/// Returns a key that should be a name, as it is shown.
 pub(super) fn name(name: &str) -> Cow<'_, str> {
     match not_a_name(name) {
         None => name.into(),
@@ -65,7 +65,7 @@ pub(super) fn not_a_name(text: &str) -> Option<&'static str> {
     }
 }
 
-/// Reads the name of a header. It may be a secret if it is none, so the error does not show it.
+/// Parses the name of a header. An invalid one may be a secret, so the error does not show it.
 pub(super) fn header_name(name: &str) -> Result<HeaderName, &'static str> {
     if !is_short(name) {
         return Err("holds a header name of more than 128 bytes");
@@ -89,14 +89,14 @@ pub(super) fn is_public(text: &str) -> bool {
     let after_scheme = ["http://", "https://"]
         .iter()
         .find_map(|scheme| text.strip_prefix(scheme));
-    // An equals sign stands in a comparison.
+    // A leading sign is that of a comparison.
     let after_sign = text.trim_start_matches(['<', '>', '=']);
     !after_scheme.unwrap_or(text).contains(':')
         && !after_sign.contains(['@', '?', '&', '#', ';', '='])
         && !holds_credentials(text)
 }
 
-/// Control characters, or the value of an `Authorization` header.
+/// Returns `true` if a text has control characters, or looks like the value of an `Authorization` header.
 fn holds_credentials(text: &str) -> bool {
     const SCHEMES: [&str; 5] = ["basic", "bearer", "digest", "negotiate", "token"];
     let (first, rest) = text.trim_start().split_once(' ').unwrap_or_default();

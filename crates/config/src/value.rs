@@ -1,4 +1,4 @@
-//! A document as any serde reader gives it, before anybody knows what it means.
+//! An untyped document, as any serde format returns it.
 
 mod reading;
 mod size;
@@ -24,7 +24,7 @@ pub(super) enum Value {
 }
 
 impl Value {
-    /// The kind of the value, as an error names it.
+    /// Returns the kind of the value, as an error names it.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Null => "nothing",
@@ -83,7 +83,7 @@ impl Value {
         }
     }
 
-    /// Returns the value under a key of a map, made if it is not there; what is no map becomes one.
+    /// Returns the value under a key of a map, and creates it if it is missing; anything but a map becomes one.
     pub(super) fn entry(&mut self, key: &str) -> &mut Self {
         if !matches!(self, Self::Map(_)) {
             *self = Self::Map(BTreeMap::new());
@@ -94,7 +94,7 @@ impl Value {
         }
     }
 
-    /// Merges maps, takes a key away for a null, and replaces everything else.
+    /// Merges maps, removes a key for a null, and replaces everything else.
     pub(super) fn merge(&mut self, change: &Self) {
         let Self::Map(changes) = change else {
             self.clone_from(change);
@@ -132,17 +132,18 @@ impl Value {
         }
     }
 
-    /// Checks the bounds of depth, number and text.
+    /// Checks the bounds on depth, number of values and length of texts.
     pub(super) fn check_size(&self) -> Result<(), String> {
         self.count(&Size::default())
     }
 
-    /// Returns `true` if it holds more values or more bytes of text.
+    /// Returns `true` if it holds more values, or more bytes of text, than these.
     pub(super) fn is_larger_than(&self, values: usize, text: usize) -> bool {
         self.count(&Size::up_to(values, text)).is_err()
     }
 
     fn count(&self, size: &Size) -> Result<(), String> {
+        // An explicit stack, so that a deep document needs no deep call stack.
         let mut left = vec![(self, 0)];
         while let Some((value, depth)) = left.pop() {
             size.add_value(depth)?;
@@ -163,13 +164,13 @@ impl Value {
     }
 }
 
-/// Short enough for an error message, and without a secret.
+/// Prints the value in a form that is short enough for an error message, and holds no secret.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bool(value) => write!(f, "{value}"),
             Self::Integer(value) => write!(f, "{value}"),
-            // So that 1.0 does not look like 1.
+            // `Debug` keeps 1.0 apart from 1.
             Self::Float(value) => write!(f, "{value:?}"),
             Self::Text(text) => Quoted(text).fmt(f),
             Self::Null | Self::List(_) | Self::Map(_) => f.write_str(self.kind()),
@@ -177,7 +178,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// No more than an error says.
+/// Prints no more than an error message does.
 impl fmt::Debug for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A type that is read from a value at once.
+/// Defines types that are parsed from a single value.
 macro_rules! leaf {
     ($($(#[$about:meta])* $name:ident($of:ty) = $read:expr;)+) => {$(
         $(#[$about])*
@@ -36,7 +36,7 @@ macro_rules! leaf {
 
 pub(super) use leaf;
 
-/// A list that is not empty. Wrong items are left out.
+/// A list that is not empty. Invalid items are left out.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Vec<Checked<T>>", bound = "T: Deserialize<'de>")]
 pub(super) struct List<T>(pub(super) Vec<T>);
@@ -54,7 +54,7 @@ impl<T> TryFrom<Vec<Checked<T>>> for List<T> {
     }
 }
 
-/// A list, or the one value that stands for a list of itself.
+/// A list, or a single value as a list of one.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(from = "OneOrMore<T>", bound = "T: Deserialize<'de>")]
 pub(super) struct Several<T>(pub(super) Vec<T>);
@@ -77,7 +77,7 @@ impl<T> From<OneOrMore<T>> for Several<T> {
     }
 }
 
-/// A list of up to 100, or one.
+/// A list of up to 100 items, or a single one.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Several<T>", bound = "T: Deserialize<'de>")]
 pub(super) struct Few<T>(pub(super) Vec<T>);
@@ -103,7 +103,7 @@ impl<const LEAST: u32, const MOST: u32> TryFrom<Value> for Count<LEAST, MOST> {
     type Error = String;
 
     fn try_from(value: Value) -> Result<Self, String> {
-        /// An upper bound from here on is no news to anybody.
+        /// The largest bound that an error need not mention.
         const MANY: u32 = u32::MAX - 1;
         let number = match value {
             Value::Integer(number) => u32::try_from(number).ok(),
@@ -124,7 +124,7 @@ impl<const LEAST: u32, const MOST: u32> TryFrom<Value> for Count<LEAST, MOST> {
     }
 }
 
-/// A number of up to six decimal places.
+/// A number with up to six decimal places.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(try_from = "Value")]
 pub(super) struct Number<const LEAST: u32, const MOST: u32>(pub(super) Decimal);
@@ -154,7 +154,7 @@ leaf! {
         decimal(value, bounds, "must be above 0, up to the capacity")
     };
 
-    /// A part of a whole.
+    /// A share of a whole.
     Share(Decimal) = |value| {
         let almost_all = Decimal::from_micros(999_999);
         decimal(value, (MIN_FRACTION, almost_all), "must be above 0 and below 1")
@@ -170,7 +170,7 @@ leaf! {
         size.ok_or_else(|| format!("{value} is not a size: write 512KiB, 2MiB or a number of bytes"))
     };
 
-    /// A method of HTTP.
+    /// An HTTP method.
     MethodName(Method) = |value| {
         let upper = text(value)?.to_ascii_uppercase();
         let method = Method::from_bytes(upper.as_bytes());
@@ -236,6 +236,7 @@ fn decimal(
     let Some(given) = given else {
         return Err(format!("{value} is not allowed: {allowed}"));
     };
+    // Keeps the error's part on decimal places, and replaces its bounds by those of the key.
     given.within("", least, most).map_err(|error| {
         let (_, places) = error.allowed().split_once(',').unwrap_or_default();
         let comma = if places.is_empty() { "" } else { "," };
@@ -243,7 +244,7 @@ fn decimal(
     })
 }
 
-/// Reads only units that mean one thing to everybody: a kB is 1000 bytes to some and 1024 to others.
+/// Parses a size, with unambiguous units only: a kB is 1000 bytes to some and 1024 to others.
 fn size(text: &str) -> Option<usize> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit())?;
@@ -259,7 +260,7 @@ fn size(text: &str) -> Option<usize> {
     number.checked_mul(of)
 }
 
-/// A text that names something.
+/// A text that is a name.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct Name(pub(super) Arc<str>);
@@ -297,7 +298,7 @@ impl TryFrom<BTreeMap<String, Checked<Several<HeaderText>>>> for Headers {
     type Error = String;
 
     fn try_from(read: BTreeMap<String, Checked<Several<HeaderText>>>) -> Result<Self, String> {
-        /// As many as servers and clients take by default; a `HeaderMap` itself panics where it is full.
+        /// The default limit of common servers and clients; a `HeaderMap` panics if it is full.
         const MOST: usize = 100;
         let several = read
             .values()
@@ -319,12 +320,12 @@ impl TryFrom<BTreeMap<String, Checked<Several<HeaderText>>>> for Headers {
 block! {
     /// The headers that change from the next attempt on.
     Change {
-        /// Request headers, which take the place of those of the same name.
+        /// Request headers that replace those with the same name.
         headers: Hidden<Headers>,
     }
 }
 
-/// The headers that change, at least one.
+/// The headers to set, at least one.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Hidden<Change>")]
 pub(super) struct Set(pub(super) Arc<HeaderMap>);
@@ -341,7 +342,7 @@ impl TryFrom<Hidden<Change>> for Set {
     }
 }
 
-/// The values of one part of a match; any of them matches.
+/// Defines the patterns of a match, each checked by a setter of the service.
 macro_rules! patterns {
     ($($name:ident = $setter:ident;)+) => {
         leaf! {

@@ -1,4 +1,4 @@
-//! Sets of words, each with what it means.
+//! Sets of words and their values.
 
 use super::problems::{hint, nearest};
 use super::value::Value;
@@ -6,9 +6,9 @@ use super::value::Value;
 /// A set of words.
 pub(super) trait Words: Clone + 'static {
     const WORDS: &'static [(&'static str, Self)];
-    /// Other forms of a value, and the word for each.
+    /// Words that are not values themselves, and the form to write instead.
     const FORMS: &'static [(&'static str, &'static str)] = &[];
-    /// Words of others, and which one is meant.
+    /// Synonyms from elsewhere, and the word to write instead.
     const SYNONYMS: &'static [(&'static str, &'static str)] = &[];
 }
 
@@ -25,7 +25,7 @@ impl<T: Words> TryFrom<Value> for Word<T> {
     }
 }
 
-/// Gives a type its words: `words! { Type: "word" => value, ..; "what is no word" => "how it is written", .. }`.
+/// Defines the words of a type: `words! { Type: "word" => value, ..; "other word" => "form to write", .. }`.
 macro_rules! words {
     ($type:ty: $($word:literal => $value:expr),+ $(; $($other:literal => $form:literal),+)?) => {
         impl crate::words::Words for $type {
@@ -37,14 +37,14 @@ macro_rules! words {
 
 pub(super) use words;
 
-/// Reads a word. An error says the nearest one, or what to write instead.
+/// Parses a word. An error names the nearest one, or the form to write instead.
 pub(super) fn word<T: Words>(value: &Value) -> Result<T, String> {
     let known: Vec<&str> = T::WORDS.iter().map(|(word, _)| *word).collect();
     let forms = T::FORMS.iter().map(|(_, form)| *form);
     let all: Vec<&str> = known.iter().copied().chain(forms).collect();
     let text = match value {
         Value::Text(text) => text.as_str(),
-        // YAML 1.1 writes on and off as truth values.
+        // YAML 1.1 reads on and off as truth values.
         Value::Bool(true) if known.contains(&"on") => "on",
         Value::Bool(false) if known.contains(&"off") => "off",
         _ => return Err(format!("{value} is not one of {}", all.join(", "))),

@@ -1,4 +1,4 @@
-//! The budget of one service in the fleet: a task that sends its reports, and hands it the replies.
+//! The budget of one service in the fleet, and its task, which sends reports to the store and handles the replies.
 
 mod account;
 mod ledger;
@@ -27,13 +27,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
-/// A budget that is in the fleet, as its task sees it.
+/// A budget in the fleet, with the state that its task needs.
 struct BudgetTask {
     membership: Membership,
     link: AccountLink,
 }
 
-/// Makes a budget of the service that the store knows by this ID, and begins its task.
+/// Makes a budget for a service and starts its task; the store knows this process by `id`.
 pub(super) fn join(
     shared: &Arc<Shared>,
     service: &str,

@@ -9,7 +9,7 @@ use http_retry_core::ConfigError;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Builds a [`Fleet`]; the server comes last, and checks the settings.
+/// A builder for a [`Fleet`]; the server comes last, and checks the settings.
 ///
 /// ```
 /// use http_retry::fleet::Fleet;
@@ -34,42 +34,43 @@ const MIN_WAIT: Duration = Duration::from_millis(1);
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
 impl FleetBuilder {
-    /// Sets the beginning of the names of all keys and channels: 1 to 64 of the characters `A-Z a-z 0-9 . _ - :`. Default
-    /// `http-retry`.
+    /// Sets the prefix of all keys and channels: 1 to 64 of the characters `A-Z a-z 0-9 . _ - :`. Default `http-retry`.
     ///
-    /// Fleets with one prefix on one store are one fleet, so give programs that call the same services with other
-    /// budgets another prefix. The keys are `PREFIX:1:{SERVICE}:..`, which an access list can allow by `PREFIX:*`.
+    /// Fleets with the same prefix on the same store are one fleet, so use another prefix for programs that call the
+    /// same services with other budgets. The keys are `PREFIX:1:{SERVICE}:..`, which an access list can allow by
+    /// `PREFIX:*`.
     pub fn prefix(mut self, prefix: impl Into<Arc<str>>) -> Self {
         self.prefix = prefix.into();
         self
     }
 
-    /// Sets the longest time that a call waits for the store: 1 ms to 1 s. Default 50 ms, about a hundred times what a store in
-    /// the same data centre takes.
+    /// Sets the longest time that a retry waits for the store: 1 ms to 1 s. Default 50 ms, about a hundred times the
+    /// latency of a store in the same data centre.
     ///
-    /// Only retries wait for it, for their tokens, and none does once a reply took longer: until a reply comes in time
-    /// again, the process spends its share of the budget. So a store that is always further away than this is never joined.
+    /// Only retries wait, for their tokens. After a reply that took longer, none waits: until a reply is in time again,
+    /// the process spends its own share of the budget. So a store whose latency is always above this limit is never
+    /// joined.
     pub fn wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
         self
     }
 
-    /// The fleet on the server at this URL; see [`Fleet::redis`].
+    /// Builds the fleet on the server at this URL; see [`Fleet::redis`].
     ///
     /// # Errors
     ///
-    /// A [`ConfigError`] that names the first setting that cannot work: `fleet.prefix`, `fleet.wait` or `fleet.redis`. It
-    /// does not repeat the URL.
+    /// A [`ConfigError`] that names the first invalid setting: `fleet.prefix`, `fleet.wait` or `fleet.redis`. It does
+    /// not repeat the URL.
     pub fn redis(self, url: &str) -> Result<Fleet, ConfigError> {
         self.check()?;
         Ok(self.on_redis(RedisStore::open(url)?))
     }
 
-    /// The fleet on the server that this client connects to; see [`Fleet::redis_client`].
+    /// Builds the fleet on the server that this client connects to; see [`Fleet::redis_client`].
     ///
     /// # Errors
     ///
-    /// A [`ConfigError`] that names the first setting that cannot work: `fleet.prefix` or `fleet.wait`.
+    /// A [`ConfigError`] that names the first invalid setting: `fleet.prefix` or `fleet.wait`.
     pub fn redis_client(self, client: ::redis::Client) -> Result<Fleet, ConfigError> {
         self.check()?;
         Ok(self.on_redis(RedisStore::of(client)))
@@ -80,7 +81,7 @@ impl FleetBuilder {
         self.on(Box::new(store), address)
     }
 
-    /// The fleet on a store with this address, which is shown.
+    /// Builds the fleet on a store; the address is for display.
     pub(super) fn on(self, store: Box<dyn Store>, address: String) -> Fleet {
         Fleet::new(Shared::new(store, self.prefix, self.wait), address)
     }

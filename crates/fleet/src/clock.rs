@@ -1,11 +1,11 @@
-//! The clock of a fleet that no adapter has joined yet.
+//! The default clock of a fleet, until an adapter joins it.
 
 use http_retry_core::policy::Moment;
 use http_retry_core::runtime::{Runtime, Sleep, epoch};
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The clock and the timer of tokio, with the epoch of `TokioRuntime`.
+/// The clock and timer of tokio, with the epoch of `TokioRuntime`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TokioClock;
 

@@ -1,16 +1,17 @@
-//! A gate of this process in the fleet: a task that subscribes to its channel, sends its reports, and hands it the replies.
+//! The gate of one key in the fleet, and its task, which subscribes to its channel, sends reports and handles the
+//! replies.
 //!
-//! Each process runs the controller that it would run alone, with its own pace, its own line and its own view of a quota.
-//! The fleet adds three things:
+//! Each process runs the same controller as without a fleet, with its own pace, its own queue and its own view of a
+//! quota. The fleet adds three things:
 //!
-//! - **One vote.** Processes report their refusals, and the store counts those in a row. A vote closes the gate of every
-//!   process at once.
+//! - **One vote.** Processes report their refusals, and the store counts those in a row. A vote closes the gate of
+//!   every process at once.
 //! - **One contradiction.** Successes that contradict the cooldown open the gate of all.
-//! - **One quota.** Of what remains a process takes its share.
+//! - **One quota.** Each process takes its share of the rest.
 //!
-//! So a store that is slow, empty or gone costs nothing but that: no call waits for it. The store counts in microseconds of
-//! its own clock, a process by its runtime's; only durations cross from one to the other. Every number is a whole one
-//! below 2^53, so that the store's script computes the same.
+//! So a store that is slow, empty or gone costs only these: no call waits for it. The store counts in microseconds of
+//! its own clock, a process in the time of its runtime; only durations are exchanged. Every number is an integer below
+//! 2^53, so that the store's script computes the same.
 
 mod link;
 mod message;
@@ -40,7 +41,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 use subscription::Subscription;
 
-/// A gate that is in the fleet, as its task sees it.
+/// A gate in the fleet, with the state that its task needs.
 struct GateTask {
     membership: Membership,
     keys: GateKeys,
@@ -48,10 +49,10 @@ struct GateTask {
     begun: Duration,
 }
 
-/// The time between the looks of a task whether its gate is still there.
+/// The interval at which a task checks that its gate still exists.
 const LOOK_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Makes the peer of a key, and begins its task.
+/// Makes the peer of a key, and starts its task.
 pub(super) fn join(shared: &Arc<Shared>, key: NewKey<'_>) -> Arc<dyn Peer> {
     let membership = Membership::new(Arc::clone(shared), key.name);
     let keys = GateKeys::new(&shared.prefix, key.name, key.part);
@@ -68,7 +69,7 @@ pub(super) fn join(shared: &Arc<Shared>, key: NewKey<'_>) -> Arc<dyn Peer> {
 }
 
 impl GateTask {
-    /// Subscribes to the channel, if it is not subscribed and may try.
+    /// Subscribes to the channel, unless it is subscribed already or must wait.
     async fn subscribe(&self, subscription: &Arc<Subscription>) {
         let Membership {
             shared, runtime, ..
@@ -81,6 +82,7 @@ impl GateTask {
         if let Some(reason) = held_back {
             return self.leave(reason);
         }
+        // Before the command, since notices may arrive before the grant.
         subscription.begin(begun);
         let subscriber: Arc<dyn Subscriber> = Arc::clone(subscription) as _;
         let granted = shared.store.subscribe(&self.keys, &subscriber).await;
@@ -98,7 +100,7 @@ impl GateTask {
         }
     }
 
-    /// Subscribes and sends reports, until the gate is gone.
+    /// Subscribes and sends reports until the gate is gone.
     async fn report(&self, subscription: &Arc<Subscription>) {
         let Membership {
             shared, runtime, ..
@@ -112,7 +114,7 @@ impl GateTask {
             match next.await {
                 NextAction::Send(report) => self.send(&report).await,
                 NextAction::Wait(until) => {
-                    // Nobody wakes the task when a gate that has nothing to report is dropped.
+                    // Nothing wakes the task when a gate without anything to report is dropped.
                     let look = runtime.now().saturating_add(LOOK_INTERVAL);
                     let subscribe =
                         (!subscription.is_live()).then(|| lock(&shared.resubscription).retry_at());

@@ -1,7 +1,7 @@
-//! A fleet: one budget and one gate for all processes that call the same services, on Redis or Valkey.
+//! Fleets: one budget and one gate for all processes that call the same services, on Redis or Valkey.
 //!
-//! Each process of a program has 20 retry tokens and a gate of its own, so that a thousand of them hold 20,000 tokens and
-//! no one knows what another was refused. In a fleet they share one budget and one gate for each service.
+//! Without a fleet, each process of a program has 20 retry tokens and its own gate, so a thousand processes hold 20,000
+//! tokens, and none knows of the others' refusals. In a fleet they share one budget and one gate for each service.
 //!
 //! ```
 //! use http_retry::fleet::Fleet;
@@ -10,14 +10,14 @@
 //! # Ok::<(), http_retry::ConfigError>(())
 //! ```
 //!
-//! The store is Redis 6.2 or later, or Valkey 7.2 or later. A user of it with these rights is enough, where the prefix
-//! is `http-retry`:
+//! The store is Redis 6.2 or later, or Valkey 7.2 or later. A user with these rights is enough, if the prefix is
+//! `http-retry`:
 //!
 //! ```text
 //! ~http-retry:* resetchannels &http-retry:* -@all +evalsha +script|load +hmget +hset +get +set +pexpire +time +publish +subscribe +ping +hello
 //! ```
 //!
-//! No key, value or channel holds anything of a request but its service's name, or its host and port.
+//! No key, value or channel contains anything of a request but the name of its service, or its host and port.
 
 mod budget;
 mod builder;
@@ -54,14 +54,14 @@ use shared::Shared;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// One budget and one gate for each service, shared by all processes whose fleets have the same store and prefix; clones
-/// are the same fleet.
+/// One budget and one gate for each service, shared by all processes whose fleets have the same store and prefix.
+/// Clones are the same fleet.
 ///
-/// Nothing of it can fail a request or hold it up for more than [`wait`](FleetBuilder::wait): a process that cannot reach
-/// the store goes on with a share of its own. A first attempt waits for the store only for its turn at the gate.
+/// It never fails a request, nor delays one by more than [`wait`](FleetBuilder::wait): a process that cannot reach the
+/// store continues with a share of its own. No first attempt waits for the store, not even at the gate.
 ///
-/// Give it to `RetryLayer::fleet`, `RetryMiddleware::fleet` or `Runner::fleet`, which then take their budgets and their
-/// gate from it, where none is given by hand:
+/// Pass it to `RetryLayer::fleet`, `RetryMiddleware::fleet` or `Runner::fleet`, which then take their budgets and their
+/// gate from it, unless they are set explicitly:
 ///
 /// ```
 /// use http_retry::fleet::Fleet;
@@ -73,55 +73,56 @@ use std::sync::{Arc, OnceLock};
 /// # Ok::<(), http_retry::ConfigError>(())
 /// ```
 ///
-/// A budget of it that is made outside a tokio runtime connects with the first retry that asks inside one. Adapters that
-/// share a fleet need runtimes with the same epoch; the last of them that was set up gives the fleet its clock.
+/// A budget that is made outside a tokio runtime connects with the first retry inside one. Adapters that share a fleet
+/// need runtimes with the same epoch; the fleet uses the clock of the adapter that was set up last.
 #[derive(Clone)]
 pub struct Fleet(Arc<FleetInner>);
 
 /// The state that all clones of a fleet share.
 struct FleetInner {
     shared: Arc<Shared>,
-    /// The budgets of the services that have none by hand.
+    /// The budgets of services without an explicit one.
     budgets: ServiceBudgets,
-    /// The gate of the adapters that have none by hand.
+    /// The gate of adapters without an explicit one.
     gate: OnceLock<Gate>,
     /// The address of the store.
     store: String,
 }
 
 impl Fleet {
-    /// A fleet on the server at this URL, such as `redis://cache:6379` or `redis://user:password@cache:6379/0`, with the
-    /// default settings. For `rediss://` turn on a TLS feature of the crate `redis`.
+    /// Creates a fleet on the server at this URL, such as `redis://cache:6379` or `redis://user:password@cache:6379/0`,
+    /// with the default settings. For `rediss://` turn on a TLS feature of the crate `redis`.
     ///
-    /// It only reads the URL. The connection is made in the background, once a budget or a gate has something to say, and
-    /// again after each failure: after about 250 ms, then after twice as long each time, up to about 5 s.
+    /// It only parses the URL. The connection is made in the background, once a budget or a gate has something to
+    /// report, and again after each failure: after about 250 ms, then after twice as long each time, up to about 5 s.
     ///
     /// # Errors
     ///
-    /// A [`ConfigError`] of the field `fleet.redis` if the URL is none of a server: it cannot be read, needs a TLS feature
-    /// that is off, or is that of sentinels or a cluster. It does not repeat the URL, which may hold a password.
+    /// A [`ConfigError`] of the field `fleet.redis` if the URL is not that of a single server: it is invalid, needs a
+    /// TLS feature that is off, or is that of sentinels or a cluster. It does not repeat the URL, which may hold a
+    /// password.
     pub fn redis(url: &str) -> Result<Self, ConfigError> {
         Self::builder().redis(url)
     }
 
-    /// A fleet on the server that this client connects to, for TLS, credentials or a Unix socket that are set up
-    /// already. The fleet makes a connection of its own, with the default settings: behind others' commands no bound on a
-    /// wait would hold. For other settings see [`FleetBuilder::redis_client`].
+    /// Creates a fleet on the server that this client connects to, for TLS, credentials or a Unix socket that are
+    /// already set up. The fleet opens its own connection, with the default settings: behind other commands it could
+    /// not bound its waits. For other settings see [`FleetBuilder::redis_client`].
     #[must_use]
     pub fn redis_client(client: ::redis::Client) -> Self {
         Self::builder().on_redis(RedisStore::of(client))
     }
 
-    /// A builder that starts from the default settings: the prefix `http-retry`, and a wait of 50 ms.
+    /// Returns a builder with the default settings: the prefix `http-retry`, and a wait of 50 ms.
     pub fn builder() -> FleetBuilder {
         FleetBuilder::default()
     }
 
-    /// The fleet's budget of a service, with other numbers than the default; they mean the whole fleet. Give it to the
-    /// adapters that call the service, and to all processes the same numbers.
+    /// Creates the fleet's budget for a service with non-default numbers, which apply to the whole fleet. Pass it to
+    /// the adapters that call the service, and use the same numbers in all processes.
     ///
-    /// Every call makes another handle that counts as a process of its own, so call it once for each service. A budget is
-    /// known to the other processes by the service's name alone.
+    /// Every call makes another handle that counts as a process of its own, so call it once for each service. Other
+    /// processes know the budget by the service's name alone.
     ///
     /// ```
     /// use http_retry::RetryBudget;
@@ -134,7 +135,7 @@ impl Fleet {
     ///
     /// # Errors
     ///
-    /// A [`ConfigError`] that names the first field of the builder that cannot work.
+    /// A [`ConfigError`] that names the first invalid field of the builder.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "a builder is used up by what it builds"
@@ -147,8 +148,8 @@ impl Fleet {
         Ok(join(&self.0.shared, service, budget.terms()?))
     }
 
-    /// Returns the status of this process in the fleet, for a health page, as last known: it does not ask the store.
-    /// Each change is an event too, [`FleetLeft`] and [`FleetJoined`].
+    /// Returns the status of this process in the fleet, for a health page. It sends nothing, and returns the last known
+    /// state. Each change is also an event, [`FleetLeft`] or [`FleetJoined`].
     ///
     /// [`FleetLeft`]: http_retry_core::report::RetryEventKind::FleetLeft
     /// [`FleetJoined`]: http_retry_core::report::RetryEventKind::FleetJoined
@@ -157,13 +158,13 @@ impl Fleet {
         self.0.shared.status()
     }
 
-    /// Tells the store what was earned and spent last, for programs that end: waits until it has, at most
-    /// [`wait`](FleetBuilder::wait). A program that ends without it loses that, which is safe: the others have fewer
-    /// tokens.
+    /// Reports the last deposits and withdrawals to the store, for programs that end, and waits for that, at most
+    /// [`wait`](FleetBuilder::wait). If a program ends without it, they are lost, which is safe: the other processes
+    /// have fewer tokens.
     ///
     /// # Cancel safety
     ///
-    /// Dropped, the store may or may not hear of it. The fleet can be used on.
+    /// If the future is dropped, the store may or may not have the report. The fleet stays usable.
     pub async fn close(&self) {
         self.0.shared.flush().await;
     }
@@ -215,13 +216,13 @@ fn join(shared: &Arc<Shared>, service: &str, terms: BudgetTerms) -> RetryBudget 
     budget::join(shared, service, terms, id)
 }
 
-/// 64 bits that no other process has.
+/// Returns 64 random bits, which identify the process.
 fn process_id(runtime: &dyn Runtime) -> u64 {
     let bits = runtime.key_entropy();
     u64::try_from(bits & u128::from(u64::MAX)).unwrap_or_default()
 }
 
-/// The server's address, the prefix and the longest wait.
+/// Shows the address of the server, the prefix and the longest wait.
 impl fmt::Display for Fleet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Shared { prefix, wait, .. } = &*self.0.shared;
@@ -230,7 +231,7 @@ impl fmt::Display for Fleet {
     }
 }
 
-/// Shows where the server is, and neither the user name nor the password.
+/// Shows the address of the server, and neither the user name nor the password.
 impl fmt::Debug for Fleet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Fleet")

@@ -18,14 +18,14 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 use tokio::runtime::Handle;
 
-/// A store of a [`Fleet`] in memory, for tests: several fleets on it are several processes, all inside one, and without a
-/// server.
+/// A store of a [`Fleet`] in memory, for tests: several fleets on it act as several processes, all inside one process
+/// and without a server.
 ///
-/// It takes the same steps as the scripts on Redis, keeps what it knows as long, and tells of pauses. It can be slow, down
-/// or silent, and forget. Clones are the same store.
+/// It takes the same steps as the scripts on Redis, keeps its state for as long, and notifies of pauses. It can be
+/// slow, down or silent, and lose its state. Clones are the same store.
 ///
-/// Its fleets run their tasks on tokio, and wait by the runtime given: [`MemoryStore::new`] goes by tokio's clock, also
-/// where that is paused. A [`ManualRuntime`] must be a paused one, as others move on with each wait of a task.
+/// Its fleets run their tasks on tokio, and use the time of the given runtime. [`MemoryStore::new`] uses tokio's clock,
+/// including a paused one. A [`ManualRuntime`] must be paused, since otherwise every wait of a task advances its clock.
 ///
 /// ```
 /// use http_retry::fleet::Fleet;
@@ -80,7 +80,7 @@ struct StoreState {
     commands: u64,
 }
 
-/// The store's handling of commands.
+/// The state of the store's service.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Health {
     #[default]
@@ -90,13 +90,13 @@ enum Health {
 }
 
 impl MemoryStore {
-    /// An empty store on tokio's clock, which responds at once. `tokio::time::advance` moves its time too.
+    /// Creates an empty store on tokio's clock that replies at once. `tokio::time::advance` advances its time too.
     #[must_use]
     pub fn new() -> Self {
         Self::on(TokioClock)
     }
 
-    /// An empty store on the clock of this runtime, that answers at once. Its fleets begin on the same runtime.
+    /// Creates an empty store on the clock of this runtime that replies at once. Its fleets start on the same runtime.
     #[must_use]
     pub fn on(runtime: impl Runtime) -> Self {
         Self(Arc::new(StoreInner {
@@ -109,15 +109,15 @@ impl MemoryStore {
         }))
     }
 
-    /// From now on an answer takes this long: one half before the step, and the other after it. What it tells of pauses
-    /// takes the second half. Default zero; more than the fleet's [`wait`](FleetBuilder::wait) is a store that nobody waits
-    /// for.
+    /// Sets the latency of a reply from now on: one half passes before the step, and the other after it. Notices of
+    /// pauses take the second half. Default zero; no call waits for a store whose latency is above the fleet's
+    /// [`wait`](FleetBuilder::wait).
     pub fn set_latency(&self, latency: Duration) {
         self.state().latency = latency;
     }
 
-    /// From now on every command fails for this reason, after the latency. With [`LeaveReason::Unreachable`] the connections
-    /// end at once.
+    /// Makes every command fail for this reason from now on, after the latency. With [`LeaveReason::Unreachable`] the
+    /// connections end at once.
     pub fn fail(&self, reason: LeaveReason) {
         self.state().health = Health::Fails(reason);
         if reason == LeaveReason::Unreachable {
@@ -125,37 +125,37 @@ impl MemoryStore {
         }
     }
 
-    /// From now on nothing is answered, nor told. A process waits for at most the fleet's [`wait`](FleetBuilder::wait), and
-    /// gives up its connection after a second without an answer.
+    /// Stops all replies and notices from now on. A process waits for at most the fleet's [`wait`](FleetBuilder::wait),
+    /// and gives up its connection after a second without a reply.
     pub fn hang(&self) {
         self.state().health = Health::Hangs;
     }
 
-    /// From now on all is well, with what the store knew before and the latency that was set. Processes join again when they
-    /// ask next, at most 6 s later, and 1 s more after [`MemoryStore::hang`].
+    /// Ends the failures, with the state from before and the latency that was set. Processes join again with their next
+    /// report, at most 6 s later, and 1 s more after [`MemoryStore::hang`].
     pub fn recover(&self) {
         self.state().health = Health::Well;
     }
 
-    /// Forgets everything, as `FLUSHALL` or a restart without persistence. What [`MemoryStore::save`] has kept stays.
+    /// Clears the state, like `FLUSHALL` or a restart without persistence. The copy of [`MemoryStore::save`] stays.
     pub fn forget(&self) {
         self.state().data = Data::default();
     }
 
-    /// Remembers what is known now for [`MemoryStore::roll_back`].
+    /// Saves a copy of the state for [`MemoryStore::roll_back`].
     pub fn save(&self) {
         let mut state = self.state();
         state.saved = state.data.clone();
     }
 
-    /// Goes back to what was known at the last [`MemoryStore::save`], else to nothing: as after a failover to a replica
-    /// that had heard no more.
+    /// Returns to the state of the last [`MemoryStore::save`], or to an empty one, as after a failover to a replica
+    /// that lags behind.
     pub fn roll_back(&self) {
         let mut state = self.state();
         state.data = state.saved.clone();
     }
 
-    /// Sets whether the store delivers notices of pauses from now on. Default: it does. While it does not, each process's own gates
+    /// Sets whether processes get notices of pauses from now on, which is the default. Without notices, their own gates
     /// decide.
     pub fn deliver_notices(&self, tells: bool) {
         self.state().tells = tells;
@@ -164,13 +164,13 @@ impl MemoryStore {
         }
     }
 
-    /// Returns the number of commands from all processes so far, subscriptions and failed commands included.
+    /// Returns the number of commands that all processes have sent so far, including subscriptions and failed commands.
     #[must_use]
     pub fn commands(&self) -> u64 {
         self.state().commands
     }
 
-    /// Nothing comes by the connections of now any more.
+    /// Ends all present connections.
     fn cut(&self) {
         for connection in self.connections() {
             connection.disconnect();
@@ -194,7 +194,7 @@ impl Default for MemoryStore {
     }
 }
 
-/// Shows how the store is, and nothing that it knows.
+/// Shows the condition of the store, and none of its data.
 impl fmt::Debug for MemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.state();
@@ -208,7 +208,8 @@ impl fmt::Debug for MemoryStore {
 }
 
 impl Fleet {
-    /// A fleet of one process on a store in memory, with the default settings, for tests. Every call makes another process.
+    /// Creates a fleet of one process on a store in memory, with the default settings, for tests. Every call makes
+    /// another process.
     #[must_use]
     pub fn in_memory(store: &MemoryStore) -> Self {
         Self::builder().on_memory(store)
@@ -216,11 +217,11 @@ impl Fleet {
 }
 
 impl FleetBuilder {
-    /// The fleet on a store in memory; see [`Fleet::in_memory`].
+    /// Builds the fleet on a store in memory; see [`Fleet::in_memory`].
     ///
     /// # Errors
     ///
-    /// A [`ConfigError`] that names the first setting that cannot work.
+    /// A [`ConfigError`] that names the first invalid setting.
     pub fn in_memory(self, store: &MemoryStore) -> Result<Fleet, ConfigError> {
         self.check()?;
         Ok(self.on_memory(store))
@@ -244,10 +245,10 @@ struct MemoryConnection {
     subscribers: Subscribers,
 }
 
-/// The number of every connection: one that follows a lost one is the same to its subscribers.
+/// The number of every connection: a new one looks the same to its subscribers as the one that was lost.
 const CONNECTION: u64 = 1;
 
-/// The longest that a reply may take.
+/// The longest time that a reply may take.
 const RESPONSE: Duration = Duration::from_secs(1);
 
 impl MemoryConnection {
@@ -256,7 +257,7 @@ impl MemoryConnection {
         self.subscribers.remove_connection(CONNECTION);
     }
 
-    /// Sends a command on its way, and returns an error if it is not taken.
+    /// Sends a command, and returns an error if it does not reach the store.
     async fn reaches_store(&self) -> Result<(), LeaveReason> {
         self.store.state().commands += 1;
         self.half_latency().await;
@@ -366,14 +367,14 @@ struct Data {
     gates: Expiring<StoredGate>,
 }
 
-/// Each value with the time at which it is forgotten.
+/// Each value with the time at which it expires.
 type Expiring<T> = HashMap<String, (T, Duration)>;
 
-/// The times for which the scripts keep what no step touches.
+/// The times for which the scripts keep keys that no step touches.
 const SHARED: Duration = Duration::from_secs(3_600);
 const OF_A_PROCESS: Duration = Duration::from_secs(60);
 
-/// A server's clock is far ahead of a process's.
+/// The lead of the store's clock, which is far ahead of a process's as a server's may be.
 const AHEAD: Duration = Duration::from_secs(1_800_000_000);
 
 impl Data {

@@ -1,12 +1,12 @@
-//! The names of keys and channels. All of one service hash to one slot of a cluster, and no name of a service can be
-//! mistaken for another's.
+//! The names of keys and channels. All names of one service hash to one slot of a cluster, and names of different
+//! services never collide.
 
 use sha1_smol::Sha1;
 use std::fmt::Write;
 
-/// The version of the keys' fields and of the scripts' arithmetic: another layout has keys of its own.
+/// The version of the keys' fields and of the scripts' arithmetic; another layout uses other keys.
 const LAYOUT: u8 = 1;
-/// A longer name is cut, and what is cut off is hashed.
+/// The longest name that is kept whole; a longer one is cut, with a hash of the whole name.
 const MAX_NAME_BYTES: usize = 128;
 const CHARS_KEPT: usize = 64;
 const MAX_PREFIX_BYTES: usize = 64;
@@ -30,7 +30,7 @@ pub(super) struct GateKeys {
 }
 
 impl BudgetKeys {
-    /// Those of a service, for the process with this number.
+    /// Returns the keys of a service, for the process with this number.
     pub(super) fn new(prefix: &str, service: &str, process: u64) -> Self {
         let start = start(prefix, &escaped(service));
         Self {
@@ -41,7 +41,8 @@ impl BudgetKeys {
 }
 
 impl GateKeys {
-    /// Those of a host, or of one limit of several there. The text that tells them apart may be a secret, and is hashed.
+    /// Returns the names for a host, or for one of several limits there. The text that identifies the limit may be a
+    /// secret, so it is hashed.
     pub(super) fn new(prefix: &str, host: &str, part: Option<&str>) -> Self {
         let mut name = escaped(host);
         if let Some(part) = part {
@@ -56,7 +57,7 @@ impl GateKeys {
     }
 }
 
-/// Returns `true` if keys may begin with this.
+/// Returns `true` if keys may begin with this prefix.
 pub(super) fn is_prefix(prefix: &str) -> bool {
     (1..=MAX_PREFIX_BYTES).contains(&prefix.len()) && prefix.bytes().all(is_plain)
 }
@@ -65,7 +66,7 @@ fn start(prefix: &str, name: &str) -> String {
     format!("{prefix}:{LAYOUT}:{{{name}}}:")
 }
 
-/// Nobody's name is empty, so that there is always something between the braces.
+/// Escapes a name. An empty name becomes `~`, so that the braces are never empty.
 fn escaped(name: &str) -> String {
     if name.is_empty() {
         return "~".to_owned();

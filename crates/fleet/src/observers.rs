@@ -5,7 +5,7 @@ use http_retry_core::report::{LeaveReason, Observer, RetryEvent};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-/// The observers of a fleet: those of every adapter in it, as long as the adapter is there.
+/// The observers of a fleet: those of every adapter in it, for as long as the adapter exists.
 #[derive(Default)]
 pub(super) struct FleetObservers(Mutex<Vec<AdapterObservers>>);
 
@@ -31,7 +31,7 @@ pub(super) struct EndedCommand {
     pub(super) took: Duration,
     /// `None` if the store replied.
     pub(super) failed: Option<LeaveReason>,
-    /// Nobody waited for the reply any more.
+    /// `true` if the reply came after the time limit.
     pub(super) late: bool,
 }
 

@@ -1,8 +1,8 @@
-//! Random numbers made from one another, and spread over a range.
+//! Random numbers derived from one another, and spread over a range.
 
 use std::time::Duration;
 
-/// A second random number out of the first, independent of it for every practical purpose.
+/// Derives a second random number, which is independent of the first for every practical purpose.
 ///
 /// # Source
 ///
@@ -14,14 +14,14 @@ pub(crate) fn splitmix64(random: u64) -> u64 {
     c ^ (c >> 31)
 }
 
-/// The interval, a fifth more or less, so that processes that failed together do not come back together.
+/// Returns the interval plus or minus up to a fifth, so that processes that failed together do not return together.
 pub(super) fn spread(interval: Duration, random: u64) -> Duration {
     let fifth = interval / 5;
     let least = interval.saturating_sub(fifth);
     least.saturating_add(part(fifth.saturating_mul(2), random))
 }
 
-/// A part of the time, as large as the random number is.
+/// Returns a random part of the time, from zero to the whole.
 pub(super) fn part(whole: Duration, random: u64) -> Duration {
     let nanos = whole.as_nanos().saturating_mul(u128::from(random)) >> 64;
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))

@@ -1,4 +1,4 @@
-//! The store on a Redis or Valkey server. Nothing outside this folder names the crate `redis`.
+//! The store on a Redis or Valkey server. Only this module uses the crate `redis`.
 
 mod connection;
 mod failure;
@@ -26,20 +26,20 @@ pub(super) struct RedisStore {
     gate: Script,
 }
 
-/// The longest that a reply may take.
+/// The longest time that a reply may take.
 const RESPONSE: Duration = Duration::from_secs(1);
 
 impl RedisStore {
-    /// The server at a URL, which is not connected to yet.
+    /// Returns the server at a URL. It does not connect yet.
     pub(super) fn open(url: &str) -> Result<Self, ConfigError> {
         let client = Client::open(url).map_err(|error| bad_url(url, &error))?;
         let info = client.get_connection_info();
-        // What the server is told of the library is one right more that a user of it needs.
+        // `CLIENT SETINFO` would need one more right for the user.
         let settings = info.redis_settings().clone().set_skip_set_lib_name();
         Ok(Self::with(client, settings))
     }
 
-    /// The server that a client connects to.
+    /// Returns the server that a client connects to.
     pub(super) fn of(client: Client) -> Self {
         let settings = client.get_connection_info().redis_settings().clone();
         Self::with(client, settings)
@@ -58,7 +58,7 @@ impl RedisStore {
         self.connection.address().to_string()
     }
 
-    /// Runs a script that takes and returns numbers. It is sent once, and once more if the server does not know it yet.
+    /// Runs a script that takes and returns numbers. It is sent again if the server does not know the script yet.
     async fn run(
         &self,
         script: &Script,
@@ -74,7 +74,7 @@ impl RedisStore {
         self.within(open.number, answer).await
     }
 
-    /// Subscribes to a channel, until the connection ends; only the next subscription makes a new one.
+    /// Subscribes to a channel until the connection ends; only the next subscription opens a new one.
     async fn subscribe_to(
         &self,
         channel: &str,
@@ -90,8 +90,8 @@ impl RedisStore {
         self.within(open.number, subscribed).await
     }
 
-    /// Returns what comes in time. Without a reply the connection is given up: a network that is cut without a word would
-    /// hold it for minutes.
+    /// Returns the reply if it is in time. Without one the connection is given up: a network that fails silently would
+    /// block it for minutes.
     async fn within<T>(
         &self,
         connection: u64,
@@ -140,7 +140,7 @@ impl Store for RedisStore {
     }
 }
 
-/// A script, and the name that a server knows it by once it was loaded.
+/// A script, and the hash by which a server knows it once it is loaded.
 struct Script {
     source: &'static str,
     hash: String,
@@ -152,7 +152,7 @@ impl Script {
         Self { source, hash }
     }
 
-    /// Returns the command that runs it by its name.
+    /// Returns the command that runs it by its hash.
     fn command(&self, keys: &[&str], numbers: &[i64]) -> Cmd {
         let mut command = cmd("EVALSHA");
         command.arg(&self.hash).arg(keys.len()).arg(keys);
@@ -160,7 +160,7 @@ impl Script {
         command
     }
 
-    /// Returns the command that makes the server know it.
+    /// Returns the command that loads it.
     fn load(&self) -> Cmd {
         let mut command = cmd("SCRIPT");
         command.arg("LOAD").arg(self.source);
@@ -174,6 +174,7 @@ async fn evaluate(
     command: &Cmd,
 ) -> Result<Vec<i64>, RedisError> {
     match command.query_async(connection).await {
+        // A restart of the server, or `SCRIPT FLUSH`, loses loaded scripts.
         Err(error) if failure::is_unknown_script(&error) => {
             let _: String = script.load().query_async(connection).await?;
             command.query_async(connection).await
@@ -182,7 +183,7 @@ async fn evaluate(
     }
 }
 
-/// Returns what is wrong with a URL, without a word of it: it may hold a password.
+/// Returns the problem with a URL without quoting it, since it may hold a password.
 fn bad_url(url: &str, error: &RedisError) -> ConfigError {
     let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
     let allowed = match error.kind() {

@@ -1,39 +1,39 @@
-//! The time when a fleet subscribes again after a subscription that failed or was lost.
+//! The time of the next subscription after one that failed or was lost.
 
 use super::budget::Backoff;
 use http_retry_core::report::LeaveReason;
 use http_retry_core::runtime::Runtime;
 use std::time::Duration;
 
-/// The back-off of a fleet's subscriptions.
+/// The backoff of a fleet's subscriptions.
 ///
-/// All gates subscribe on one connection, so they share one back-off: otherwise each of a thousand gates would open a
-/// connection of its own that the store drops again. A grant does not end the back-off, and neither does the response to a
-/// command: a store can grant both and then drop the connection. Only a subscription that has lasted does.
+/// All gates subscribe on one connection, so they share one backoff: otherwise each of a thousand gates would open a
+/// connection of its own that the store drops again. Neither a grant nor the reply to a command ends the backoff, since
+/// a store can send both and then drop the connection. Only a subscription that has lasted does.
 #[derive(Debug, Default)]
 pub(super) struct Resubscription {
     retry_at: Duration,
     backoff: Backoff,
-    /// The time when a failure was counted last, and its reason.
+    /// The time when a failure was last counted, and its reason.
     counted_at: Duration,
     reason: Option<LeaveReason>,
 }
 
-/// A subscription that was lost after this time is renewed at once.
+/// The shortest lifetime of a subscription that is renewed at once when it is lost.
 const MIN_LASTING: Duration = Duration::from_secs(5);
 
 impl Resubscription {
-    /// Returns why no gate may subscribe at this time, if none may.
+    /// Returns the reason for which no gate may subscribe at this time, or `None` if gates may.
     pub(super) fn held_back(&self, now: Duration) -> Option<LeaveReason> {
         self.reason.filter(|_| now < self.retry_at)
     }
 
-    /// Returns when the next gate may subscribe.
+    /// Returns the time at which the next gate may subscribe.
     pub(super) fn retry_at(&self) -> Duration {
         self.retry_at
     }
 
-    /// Counts a subscription that was asked for at `begun` and not granted.
+    /// Counts a subscription that was requested at `begun` and not granted.
     pub(super) fn fail(&mut self, begun: Duration, reason: LeaveReason, runtime: &dyn Runtime) {
         // Gates that subscribed together fail together, which is one failure.
         if begun >= self.counted_at {

@@ -1,4 +1,4 @@
-//! The state that the tasks of a fleet share. It keeps none of the fleet's budgets alive.
+//! The state that the tasks of a fleet share. It keeps none of its budgets alive.
 
 use super::observers::{EndedCommand, FleetObservers, Step};
 use super::resubscription::Resubscription;
@@ -49,7 +49,7 @@ impl Shared {
         self.processes.load(Ordering::Relaxed)
     }
 
-    /// Counts the processes of a service. One that has more counts for a while.
+    /// Records the number of processes of a service. A larger number of another service fades only slowly.
     fn count_processes(&self, processes: i64) {
         let most =
             |most: i64| Some(processes.max(most.saturating_sub(most / 16).saturating_sub(1)));
@@ -62,7 +62,7 @@ impl Shared {
         Arc::clone(&lock(&self.runtime))
     }
 
-    /// Sets the clock of what begins from now on.
+    /// Sets the clock of tasks that start from now on.
     pub(super) fn set_runtime(&self, runtime: &Arc<dyn Runtime>) {
         *lock(&self.runtime) = Arc::clone(runtime);
     }
@@ -73,7 +73,7 @@ impl Shared {
         known.push(Arc::downgrade(task));
     }
 
-    /// A command has ended, with a reply or without.
+    /// Records that a command has ended, with or without a reply.
     pub(super) fn command_ended(&self) {
         self.ended.notify_waiters();
     }
@@ -83,12 +83,13 @@ impl Shared {
         FleetStatus::of(&tasks.iter().map(|task| task.status()).collect::<Vec<_>>())
     }
 
-    /// Reports to the store what it does not know yet, for at most `wait`.
+    /// Sends unreported amounts to the store, for at most `wait`.
     pub(super) async fn flush(&self) {
         let tasks = self.tasks();
         let reported = async {
             let mut left: Vec<_> = tasks.iter().filter(|task| task.flush()).collect();
             loop {
+                // Before the check, so that a command that ends in between is not missed.
                 let ended = self.ended.notified();
                 left.retain(|task| task.has_unreported());
                 if left.is_empty() {
@@ -128,7 +129,8 @@ impl Membership {
         *lock(&self.status)
     }
 
-    /// Waits for the reply to a command. After `wait` it calls `timed_out` once, and waits on: a late reply counts too.
+    /// Waits for the reply to a command. After `wait` it calls `timed_out` once, and keeps waiting: a late reply counts
+    /// too.
     pub(super) async fn ask<T>(
         &self,
         step: Step,
@@ -148,7 +150,7 @@ impl Membership {
         reply
     }
 
-    /// Counts a command that was begun at this time.
+    /// Measures a command that was begun at this time.
     pub(super) fn measure(
         &self,
         step: Step,
@@ -174,6 +176,7 @@ impl Membership {
         let mut status = lock(&self.status);
         let last = status.last;
         status.record(change, processes, now);
+        // Released first: an observer may ask for the status.
         drop(status);
         let Some(change) = change else { return };
         let presence = &self.shared.presence;

@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// The status of a fleet, as one of its processes sees it: over all services whose budget or gate this process has used.
+/// The status of a fleet as one of its processes knows it, over all services whose budget or gate this process has
+/// used.
 ///
 /// ```
 /// use http_retry::fleet::Fleet;
@@ -22,27 +23,28 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FleetStatus {
-    /// Every service that was used is shared. `false` as long as none was, or the store has not answered yet.
+    /// `true` if every service that was used is shared. `false` while none was used, or before the first reply of the
+    /// store.
     pub joined: bool,
-    /// The number of processes that reported in the last 10 to 20 s, of the service that has the most; this one counts. 0
-    /// before the first reply to a budget. While this process is on its own, the last number known.
+    /// The number of processes that reported in the last 10 to 20 s, including this one, of the service that has the
+    /// most. 0 before the first reply to a budget. While this process is on its own, the last known number.
     pub processes: u64,
-    /// The reason for which a service is not shared, if one is not; of several, of the one that has left last. `None` before
-    /// the first reply or failure.
+    /// The reason for which a service is not shared, if there is one; of several services, that of the one that left
+    /// last. `None` before the first reply or failure.
     pub reason: Option<LeaveReason>,
-    /// The time when a service was joined or left last, on the clock of [`Runtime::now`](http_retry_core::runtime::Runtime::now); zero before
-    /// the first change.
+    /// The time when a service last joined or left, on the clock of
+    /// [`Runtime::now`](http_retry_core::runtime::Runtime::now); zero before the first change.
     pub since: Duration,
 }
 
-/// A budget or gate leaves its fleet, or joins it.
+/// A change of a budget or gate: it leaves its fleet, or joins it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FleetChange {
     /// From now on the process decides alone.
     Left { reason: LeaveReason },
     /// From now on it decides with the fleet.
     Joined {
-        /// The time without the fleet; at first, the time that the first reply took.
+        /// The time without the fleet; at first, the time until the first reply.
         away: Duration,
     },
 }
@@ -50,7 +52,7 @@ pub(super) enum FleetChange {
 /// The status of one budget or gate.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PeerStatus {
-    /// The last change, and its time.
+    /// The last change; `since` is its time.
     pub(super) last: Option<FleetChange>,
     pub(super) since: Duration,
     processes: u64,
@@ -107,7 +109,7 @@ pub(super) struct Presence(Mutex<HashMap<Arc<str>, ServiceStatus>>);
 
 #[derive(Default)]
 struct ServiceStatus {
-    /// Its budgets and gates in the fleet, and those of them that have left.
+    /// The number of its budgets and gates in the fleet; `away` counts those that have left.
     peers: usize,
     away: usize,
     joined: bool,
@@ -134,8 +136,8 @@ impl Presence {
         }
     }
 
-    /// Returns the change of the service when one of its budgets or gates changes: it leaves with the first, and is back
-    /// with the last. `last` is the change before.
+    /// Returns the change of the service when one of its budgets or gates changes: the service leaves with the first of
+    /// them, and returns with the last. `last` is the previous change.
     pub(super) fn change(
         &self,
         service: &str,

@@ -1,4 +1,4 @@
-//! The store of a fleet, and those who subscribe to its channels.
+//! The store of a fleet, and the subscribers to its channels.
 
 use super::budget::{BudgetReply, BudgetReport};
 use super::gate::{GateNotice, GateReply, GateReport};
@@ -10,10 +10,10 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, Weak};
 
-/// A reply that will come at most about a second later; dropped, the command may run all the same.
+/// A reply, which arrives within about a second or fails. The command may run even if the reply is dropped.
 pub(super) type Reply<'a, T> = Pin<Box<dyn Future<Output = Result<T, LeaveReason>> + Send + 'a>>;
 
-/// Keeps the state of a fleet, and takes every step as one.
+/// A store that keeps the state of a fleet. Every step is atomic.
 pub(super) trait Store: Send + Sync + 'static {
     fn settle_budget<'a>(
         &'a self,
@@ -23,7 +23,7 @@ pub(super) trait Store: Send + Sync + 'static {
 
     fn step_gate<'a>(&'a self, keys: &'a GateKeys, report: &'a GateReport) -> Reply<'a, GateReply>;
 
-    /// Subscribes to a gate's channel, until the subscriber learns that the subscription is lost.
+    /// Subscribes to a gate's channel, until the subscriber's `on_lost` is called.
     fn subscribe<'a>(
         &'a self,
         keys: &'a GateKeys,
@@ -35,12 +35,12 @@ pub(super) trait Store: Send + Sync + 'static {
 pub(super) trait Subscriber: Send + Sync + 'static {
     fn notified(&self, notice: GateNotice);
 
-    /// No more notices come; some may have been missed.
+    /// Called when no more notices will arrive; some may have been missed.
     fn on_lost(&self);
 }
 
-/// Returns `true` if only a new connection can show that such a failure is over: after a failover the same address may lead
-/// to the new primary, and after a change of the password the same words may be right.
+/// Returns `true` if only a new connection can show that such a failure is over: after a failover the same address may
+/// lead to the new primary, and after a change of the password the same credentials may be valid.
 pub(super) fn ends_connection(reason: LeaveReason) -> bool {
     matches!(
         reason,
@@ -48,14 +48,14 @@ pub(super) fn ends_connection(reason: LeaveReason) -> bool {
     )
 }
 
-/// The subscribers by channel, each with the number of the connection that its notices come by.
+/// The subscribers by channel, each with the number of the connection that delivers its notices.
 #[derive(Default)]
 pub(super) struct Subscribers(Mutex<Channels>);
 
 type Channels = HashMap<String, Vec<(u64, Weak<dyn Subscriber>)>>;
 
 impl Subscribers {
-    /// Adds a subscriber to what comes by that connection.
+    /// Adds a subscriber to a channel of that connection.
     pub(super) fn add(&self, connection: u64, channel: &str, subscriber: &Arc<dyn Subscriber>) {
         let subscriber = (connection, Arc::downgrade(subscriber));
         let mut channels = lock(&self.0);
@@ -64,7 +64,7 @@ impl Subscribers {
             !all.is_empty()
         });
         let all = channels.entry(channel.to_owned()).or_default();
-        // One whose subscription failed before is there already.
+        // A subscriber whose subscription failed before is in the list already.
         let is_there = |(by, known): &(u64, Weak<dyn Subscriber>)| {
             *by == connection && known.ptr_eq(&subscriber.1)
         };
@@ -73,7 +73,7 @@ impl Subscribers {
         }
     }
 
-    /// Passes on a notice that came in a channel by that connection.
+    /// Passes on a notice from a channel of that connection.
     pub(super) fn notify(&self, connection: u64, channel: &str, notice: GateNotice) {
         for subscriber in self.of(connection, channel) {
             subscriber.notified(notice);
@@ -95,6 +95,7 @@ impl Subscribers {
             *all = kept;
             !all.is_empty()
         });
+        // Called without the lock, since subscribers take locks of their own.
         for subscriber in lost {
             subscriber.on_lost();
         }

@@ -14,7 +14,7 @@ pub(super) use loom::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-/// Locks. A panic while the lock was held has left nothing half changed.
+/// Locks. A panic with the lock held leaves nothing half changed.
 pub(super) fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

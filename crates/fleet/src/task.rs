@@ -1,5 +1,5 @@
-//! The task of each budget and gate in a fleet: begun inside a tokio runtime, and anew when that runtime ends before the
-//! budget or gate does.
+//! The task of each budget and gate in a fleet. It is started inside a tokio runtime, and restarted if that runtime
+//! ends before the budget or gate does.
 
 use super::status::PeerStatus;
 use super::sync::lock;
@@ -11,42 +11,42 @@ use std::task::{Poll, Wake, Waker};
 use std::time::Duration;
 use tokio::runtime::Handle;
 
-/// The next thing for a task to do.
+/// The next action of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NextAction<Report> {
-    /// Send this report, and hand over its reply.
+    /// Send this report, and pass on its reply.
     Send(Report),
-    /// Look again at this time of the runtime, or when woken. `None`: when woken, or after the reply.
+    /// Check again at this time of the runtime, or when woken; `None`: when woken, or after the reply.
     Wait(Option<Duration>),
-    /// Nobody uses the budget or gate any more.
+    /// Stop: the budget or gate is no longer used.
     Gone,
 }
 
-/// A budget or a gate of this process that is in the fleet, as the fleet and its task see it.
+/// The interface of a budget or gate in the fleet to the fleet and to its task.
 pub(super) trait FleetTask: Send + Sync + 'static {
     fn status(&self) -> PeerStatus;
 
-    /// Makes a report due if the store does not know all. Returns `true` if so. A gate keeps nothing back.
+    /// Makes a report due if there is anything unreported, and returns `true` if so. A gate holds nothing back.
     fn flush(&self) -> bool {
         false
     }
 
-    /// Returns `true` if the store does not know all.
+    /// Returns `true` if the store does not have everything yet.
     fn has_unreported(&self) -> bool {
         false
     }
 
-    /// Sends reports until nobody uses the budget or gate any more.
+    /// Sends reports until the budget or gate is no longer used.
     fn run(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 
-    /// The task has ended before that. The reply to a report in flight will not come.
+    /// Called if the task ended before that. The reply to a report in flight will not arrive.
     fn stopped(&self);
 
-    /// Wakes this one when there is something to report; `has_run` if a task ran until now.
+    /// Sets the waker to wake when there is something to report; `has_run` if a task ran until now.
     fn watch(&self, waker: &Waker, has_run: bool);
 }
 
-/// Begins now inside a tokio runtime, else when somebody inside one has something to report.
+/// Starts the task now inside a tokio runtime, or else when there is something to report inside one.
 pub(super) fn start(task: Arc<dyn FleetTask>) {
     match Handle::try_current() {
         Ok(tokio) => drop(tokio.spawn(Running(Some(task)).run())),
@@ -54,7 +54,7 @@ pub(super) fn start(task: Arc<dyn FleetTask>) {
     }
 }
 
-/// Lets the task begin later. Until then the starter keeps the task, and the task the starter: one that is never used
+/// Lets the task start later. Until then the starter and the task keep each other alive, so one that is never used
 /// again is never dropped.
 fn park(task: &Arc<dyn FleetTask>, has_run: bool) {
     let starter = Starter(Mutex::new(Some(Arc::clone(task))));
@@ -82,7 +82,7 @@ impl Drop for Running {
     }
 }
 
-/// Begins a task when it is woken.
+/// A waker that starts a task.
 struct Starter(Mutex<Option<Arc<dyn FleetTask>>>);
 
 impl Wake for Starter {
@@ -103,6 +103,7 @@ pub(super) async fn idle(runtime: &dyn Runtime, until: Option<Duration>) {
         let is_over = sleep
             .as_mut()
             .is_some_and(|sleep| sleep.as_mut().poll(cx).is_ready());
+        // The first poll only registers the waker; any later one is due to a wake or to the timer.
         if std::mem::take(&mut is_first_poll) && !is_over {
             Poll::Pending
         } else {

@@ -56,7 +56,7 @@ enum BackoffForm {
 }
 
 block! {
-    /// A schedule that the program gives a name to with `RetryConfig::builder().backoff(NAME, ..)`.
+    /// A schedule that the program registers with `RetryConfig::builder().backoff(NAME, ..)`.
     CustomKeys {
         custom: Spanned<Name>,
         args: Spanned<ArgsValue>,
@@ -100,7 +100,7 @@ impl Backoff {
             name.with(Growth::Custom(Arc::clone(&name.value.0)), text)
         });
         let args = keys.args.map(|args| {
-            // An explanation tells a number, and of a text only that it is there.
+            // An explanation shows a number, but of a text only that it is given.
             let is_text = matches!(*args.value.0, Value::Text(_));
             Args(if is_text {
                 args.in_words("given")
@@ -117,7 +117,7 @@ leaf! {
     ArgsValue(Arc<Value>) = |value| {
         const MOST: usize = 256;
         const MAX_TEXT_BYTES: usize = 16 * 1024;
-        // They are handed to the program at every place where the backoff holds.
+        // They are passed to the program once for every level that uses the backoff.
         if value.is_larger_than(MOST, MAX_TEXT_BYTES) {
             return Err(format!("holds more than {MOST} values or {MAX_TEXT_BYTES} bytes of text"));
         }
@@ -125,7 +125,7 @@ leaf! {
     };
 }
 
-/// The arguments of a custom backoff, a block too.
+/// The arguments of a custom backoff; a map is merged like a block.
 #[derive(Debug, Clone)]
 pub(crate) struct Args(pub(crate) Spanned<ArgsValue>);
 
@@ -144,7 +144,7 @@ impl Layer for Args {
     }
 }
 
-/// The part of the ceiling that is waited.
+/// The range of a delay, as a share of its ceiling.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(from = "JitterForm")]
 pub(crate) struct Jitter {
@@ -159,14 +159,14 @@ layer! { Jitter { decorrelated as "", min, max, } }
 type JitterForm = WordOr<Spanned<JitterWord>, Spanned<JitterKeys>>;
 
 block! {
-    /// An interval of the ceiling.
+    /// The bounds of the range, as factors of the ceiling.
     JitterKeys {
         min: Spanned<Number<0, 1_000>>,
         max: Spanned<Number<0, 1_000>>,
     }
 }
 
-/// An interval in millionths of the ceiling, and whether each delay depends on the one before.
+/// A range in millionths of the ceiling, and `true` if each delay depends on the one before.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Interval(u64, u64, bool);
 
@@ -185,7 +185,7 @@ leaf! {
     };
 }
 
-/// Reads a percentage: `20%` is 0.8 to 1.2 times the ceiling.
+/// Parses a percentage: `20%` is 0.8 to 1.2 times the ceiling.
 fn around(text: &str) -> Option<Interval> {
     let percent: u32 = text.strip_suffix('%')?.trim().parse().ok()?;
     let part = u64::from(percent).saturating_mul(10_000);
@@ -251,7 +251,7 @@ words! { Ignored:
     "clamp" => "{max: 30s, over: clamp}"
 }
 
-// What is done where it asks for more than max.
+// The action for a delay above max.
 words! { ServerDelays:
     "stop" => ServerDelays::Respect, "clamp" => ServerDelays::Clamp
 }
@@ -278,7 +278,7 @@ impl From<RetryAfterForm> for RetryAfter {
 pub(crate) struct OnExhausted {
     pub(crate) end: Option<Spanned<ExhaustedAction>>,
     pub(crate) respond: Option<Response>,
-    /// The keys that have no effect without failover, and their places.
+    /// The keys that have no effect without failover, and their paths.
     pub(crate) needless: Vec<(&'static str, Arc<str>)>,
 }
 
@@ -312,7 +312,7 @@ block! {
     }
 }
 
-/// A response that no server has sent. What it holds may be a secret.
+/// A response that no server has sent. Its contents may be secret.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(from = "Hidden<ResponseKeys>")]
 pub(crate) struct Response {
@@ -386,7 +386,7 @@ impl TryFrom<ExhaustedForm> for OnExhausted {
 }
 
 impl ExhaustedKeys {
-    /// Returns the one end that is given, and the words for it.
+    /// Returns the one action that is given, and its text.
     fn end(&self) -> Option<(ExhaustedAction, String)> {
         match (&self.respond, &self.failover, &self.dead_letter) {
             (Some(_), None, None) => Some((ExhaustedAction::Respond, "respond".to_owned())),

@@ -1,4 +1,4 @@
-//! The fields of a place that are a word or a map: the gate, and the settings for calls to language models.
+//! The fields of a level that are a word or a map: the gate, and the settings for calls to language models.
 
 use super::blocks::WordOr;
 use crate::reader::block;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One pause for all callers after a 429.
+/// The settings of the gate: one pause for all callers after a 429.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "WordOr<Word<GateWord>, GateKeys>")]
 pub(crate) struct Gating {
@@ -61,20 +61,20 @@ impl TryFrom<WordOr<Word<GateWord>, GateKeys>> for Gating {
 }
 
 impl Gating {
-    /// Returns it as an explanation shows it.
+    /// Returns its text in an explanation.
     pub(crate) fn in_words(self) -> String {
         self.wait.map_or_else(|| "off".to_owned(), duration_text)
     }
 }
 
-/// Which dialects speak at a place.
+/// The choice of dialects at a level.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(from = "Several<Name>")]
 pub(crate) enum DialectChoice {
     Nobody,
     /// The built-in dialects, each for its hosts.
     ByHost,
-    /// These, the first that has a row for an answer.
+    /// These dialects; the first that has a row for a response decides.
     These(Vec<Arc<str>>),
 }
 
@@ -94,14 +94,14 @@ impl From<Several<Name>> for DialectChoice {
 pub(crate) struct Truncate(pub(crate) Option<(KeptPart, Option<Decimal>)>);
 
 block! {
-    /// A cut.
+    /// The settings of a cut.
     CutKeys {
         keep: Word<KeptPart>,
         share: Share,
     }
 }
 
-/// The part of a text that stays.
+/// The part of a text that a cut keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeptPart {
     Head,
@@ -144,7 +144,8 @@ impl Truncate {
     }
 }
 
-/// The hold on the start of a streamed response: `None` for no hold, `Some(None)` for one without a time limit.
+/// The hold on the start of a streamed response: `None` turns it off; the inner value is the longest time, if it is
+/// set.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(from = "WordOr<Word<HoldWord>, HoldKeys>")]
 pub(crate) struct Hold(pub(crate) Option<Option<FirstEvent>>);

@@ -34,7 +34,7 @@ impl Retry {
         })
     }
 
-    /// Returns what holds where the document says nothing: `background`, whose longest delay a longer base raises.
+    /// Returns the defaults of a document: those of `background`, but with a longest delay that a longer base raises.
     pub(crate) fn defaults() -> Self {
         Self {
             max_delay: None,
@@ -52,7 +52,7 @@ impl Retry {
             quotas_at_once: Some(policy.obeys_quotas_at_once()),
         };
         let refused = Some(policy.refused_limit()).filter(|refused| *refused > 0);
-        // A preset grows by exponents, and reaches its maximum.
+        // Every preset grows exponentially and reaches its longest delay.
         let (base, longest) = (
             policy.own_backoff().ceiling(1),
             policy.own_backoff().ceiling(u32::MAX),

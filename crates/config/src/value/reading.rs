@@ -1,4 +1,4 @@
-//! A value out of any serde reader.
+//! Deserialization of an untyped value from any serde format.
 
 use super::Value;
 use super::size::Size;
@@ -19,7 +19,7 @@ impl<'de> Deserialize<'de> for Value {
     }
 }
 
-/// Reads one value, and counts it and what is in it.
+/// A deserializer of one value that counts it and its contents.
 #[derive(Clone, Copy)]
 struct Reading<'a> {
     size: &'a Size,
@@ -119,7 +119,7 @@ impl<'de> Visitor<'de> for Reading<'_> {
     }
 }
 
-/// A key; YAML lets numbers and truth values be keys, which then count as their text.
+/// A key. YAML allows numbers and truth values as keys, which count as their text.
 struct Key<'a>(Reading<'a>);
 
 impl<'de> DeserializeSeed<'de> for Key<'_> {

@@ -2,14 +2,14 @@
 
 use std::cell::Cell;
 
-/// Deeper documents are refused, so that reading one takes bounded stack.
+/// The deepest nesting of a document, so that reading one takes bounded stack.
 const MAX_DEPTH: usize = 64;
-/// More values than this are refused.
+/// The most values of a document.
 const MAX_VALUES: usize = 100_000;
-/// More bytes of keys and texts than this are refused.
+/// The most bytes of keys and texts.
 const MAX_TEXT_BYTES: usize = 1024 * 1024;
 
-/// More brackets than this may not be open at once in a text.
+/// The most brackets that may be open at once in a text.
 const MAX_OPEN: usize = 128;
 
 /// Checks that a text is short enough to be read.
@@ -33,7 +33,7 @@ pub(crate) fn check_text(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The rest of a document's limits.
+/// The remaining size that a document may have.
 #[derive(Debug)]
 pub(super) struct Size {
     values: Cell<usize>,
@@ -54,7 +54,7 @@ impl Size {
         }
     }
 
-    /// A value `depth` levels below the document.
+    /// Counts a value at this depth below the document.
     pub(super) fn add_value(&self, depth: usize) -> Result<(), String> {
         if depth > MAX_DEPTH {
             return Err(format!("is nested more than {MAX_DEPTH} levels deep"));

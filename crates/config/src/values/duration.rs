@@ -4,7 +4,7 @@ use super::leaf;
 use crate::value::Value;
 use std::time::Duration as Time;
 
-/// A unit above days, by its words, with its name and its days.
+/// Units above days: the words, the name and the number of days.
 const ABOVE_DAYS: [(&[&str], &str, u32); 3] = [
     (&["w", "wk", "wks", "week", "weeks"], "weeks", 7),
     (&["M", "month", "months"], "months", 30),
@@ -15,14 +15,14 @@ leaf! {
     /// A duration: `500ms`, `2s`, `1h 30m`.
     Duration(Time) = duration;
 
-    /// A duration, or the word that says that there is none.
+    /// A duration, or the word `none`.
     DurationOrNone(Option<Time>) = |value| match value {
         Value::Text(text) if text == "none" => Ok(None),
         _ => duration(value).map(Some),
     };
 }
 
-/// Types of durations above 0; where one is not, these words say why.
+/// Defines types of durations above 0; the literal ends the error for a zero.
 macro_rules! positive {
     ($($(#[$about:meta])* $name:ident = $why:literal;)+) => {
         crate::values::leaf! {
@@ -64,6 +64,7 @@ fn duration(value: &Value) -> Result<Time, String> {
             Some(instead) => Err(format!("{value} {instead}")),
             None => Ok(duration),
         },
+        // The parser reports too many decimal places as an overflow.
         Err(humantime::DurationError::NumberOverflow) if is_too_fine(text) => Err(format!(
             "{value} has too many decimal places: write 1.5s or 1500ms"
         )),
@@ -74,7 +75,7 @@ fn duration(value: &Value) -> Result<Time, String> {
     }
 }
 
-/// Returns `true` for numbers that no duration has, and that the parser would add up without a check.
+/// Returns `true` for numbers that are too long for any duration, and that the parser would add up unchecked.
 fn is_endless(text: &str) -> bool {
     let mut numbers = text.split(|c: char| !c.is_ascii_digit());
     let is_number = text.starts_with(|c: char| c.is_ascii_digit());
@@ -123,7 +124,7 @@ fn numbers_and_words(duration: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns a duration as a document would write it: in days and what is below them.
+/// Returns a duration as a document would write it: in days and smaller units.
 pub(crate) fn duration_text(duration: Time) -> String {
     const DAY: u64 = 24 * 60 * 60;
     let days = duration.as_secs().checked_div(DAY).unwrap_or_default();

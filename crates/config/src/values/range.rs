@@ -20,7 +20,7 @@ leaf! {
         range(value, 1..=u32::MAX, wanted, |_| None)
     };
 
-    /// A status where a condition stands.
+    /// A status in the place of a condition.
     BareStatus(RangeInclusive<u32>) = |value| match value {
         Value::Integer(_) | Value::Text(_) => {
             Status::try_from(value.clone()).map(|Status(range)| range)

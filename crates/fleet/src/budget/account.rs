@@ -1,4 +1,4 @@
-//! The account of a budget that is in the fleet: the budget's side asks, the task's side reports.
+//! The account of a budget in the fleet: the budget's side asks for tokens, the task's side sends reports.
 
 use super::message::{BudgetReply, BudgetReport, StoreTerms};
 use super::participant::{Answer, BudgetParticipant};
@@ -14,12 +14,12 @@ use std::sync::PoisonError;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// The account that a [`RetryBudget`](http_retry_core::RetryBudget) pays from; gone with the budget's last handle.
+/// The account that a [`RetryBudget`](http_retry_core::RetryBudget) pays from; dropped with the budget's last handle.
 #[derive(Debug)]
 pub(super) struct FleetAccount(Arc<AccountInner>);
 
-/// The side of the task that sends the account's reports. Dropped while the budget is in use, it leaves the budget alone
-/// for ever.
+/// The task's side of the account, which sends its reports. If it is dropped while the budget is in use, the budget
+/// stays alone for ever.
 #[derive(Debug)]
 pub(super) struct AccountLink(Arc<AccountInner>);
 
@@ -30,7 +30,7 @@ struct AccountInner {
     participant: Mutex<BudgetParticipant>,
 }
 
-/// Counted without a lock, on a cache line of their own.
+/// The count of successes. It takes no lock, and has a cache line of its own.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Successes(AtomicU64);
@@ -43,7 +43,7 @@ struct PendingPayment {
     is_answered: bool,
 }
 
-/// Makes the account of a process that the store knows by this ID; a retry waits for it at most this long.
+/// Makes the account of a process that the store knows by `id`; a retry waits for at most `wait`.
 pub(super) fn account(terms: &BudgetTerms, id: u64, wait: Duration) -> (FleetAccount, AccountLink) {
     let participant = BudgetParticipant::new(StoreTerms::new(terms), id, wait);
     let inner = Arc::new(AccountInner {
@@ -100,6 +100,7 @@ impl SharedAccount for FleetAccount {
         let answer = participant.ask(price, now);
         let driver = participant.driver_due(now);
         drop(participant);
+        // Woken without the lock, which the task takes at once.
         if let Some(driver) = driver {
             driver.wake();
         }
@@ -139,8 +140,8 @@ impl Drop for PendingPayment {
 }
 
 impl AccountLink {
-    /// Returns the next report if one is due: at most one is in flight. `waker` is woken as soon as there is one for
-    /// somebody who asks.
+    /// Returns the next report if one is due; at most one is in flight. `waker` is woken as soon as a retry needs a
+    /// report.
     pub(super) fn next(&self, at: Moment, waker: &Waker) -> NextAction<BudgetReport> {
         if Arc::strong_count(&self.0) == 1 {
             return NextAction::Gone;
@@ -151,12 +152,12 @@ impl AccountLink {
         })
     }
 
-    /// Replaces the waker and begins nothing.
+    /// Replaces the waker without starting anything.
     pub(super) fn watch(&self, waker: &Waker) {
         self.0.lock().watch(waker);
     }
 
-    /// Takes the reply to the last report, also when it comes late.
+    /// Handles the reply to the last report, even if it is late.
     pub(super) fn replied(
         &self,
         at: Moment,
@@ -167,14 +168,14 @@ impl AccountLink {
         })
     }
 
-    /// Pays those who ask alone: the budget's `wait` has passed with a report in flight.
+    /// Pays waiting retries from the allowance: the budget's `wait` has passed with a report in flight.
     pub(super) fn timed_out(&self, at: Moment) -> Option<FleetChange> {
         change(self.0.settle(at.now), |participant| {
             participant.timed_out(at.now)
         })
     }
 
-    /// Makes a report due now if there is news, for programs that end. Returns `true` if there is.
+    /// Makes a report due now if anything is unreported, for programs that end. Returns `true` if so.
     pub(super) fn flush(&self, now: Duration) -> bool {
         if !self.has_unreported(now) {
             return false;
@@ -186,7 +187,7 @@ impl AccountLink {
         true
     }
 
-    /// Returns `true` if there is anything that the store does not know.
+    /// Returns `true` if the store does not have everything yet.
     pub(super) fn has_unreported(&self, now: Duration) -> bool {
         self.0.settle(now).has_unreported()
     }
@@ -198,7 +199,7 @@ impl Drop for AccountLink {
     }
 }
 
-/// Changes the participant, and wakes those who have an answer by it, without the lock.
+/// Changes the participant, releases the lock, and then wakes the retries that the change has answered.
 fn change<R>(
     mut participant: MutexGuard<'_, BudgetParticipant>,
     change: impl FnOnce(&mut BudgetParticipant) -> R,

@@ -1,11 +1,10 @@
-//! The amounts that one process keeps account of: what it has earned and taken in all, and what it may spend without the
-//! store.
+//! The amounts that one process tracks: its earnings and spending in total, and its allowance without the store.
 
 use super::message::{BudgetReply, BudgetReport, MAX_BATCH, ReplyKind, StoreTerms, bounded};
 use crate::random::splitmix64;
 use std::time::Duration;
 
-/// The totals of a process under its present ID, and which of them the store is known to have.
+/// The totals of a process under its present ID, and the part of them that the store is known to have.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     process: u64,
@@ -13,15 +12,15 @@ pub(super) struct Ledger {
     /// The count of successes at which this ID's totals begin.
     base: u64,
     successes_acked: i64,
-    /// Granted in a reply, or spent alone.
+    /// The amount granted in replies, or spent alone.
     taken: i64,
     taken_acked: i64,
-    /// Replies in a row that say nothing of their own report.
+    /// The number of replies in a row that did not settle their own report.
     repeated: u8,
 }
 
-/// After this many the store must have something else under this ID, and another one is tried. If its reports fare no
-/// better, something on the way repeats messages.
+/// After this many the store must have another record under this ID, and a new ID is tried. If that fails too,
+/// something on the way repeats messages.
 const MAX_REPEATED: u8 = 2;
 
 impl Ledger {
@@ -32,7 +31,7 @@ impl Ledger {
         }
     }
 
-    /// Returns `true` if the store does not have all, when the program has counted this many successes.
+    /// Returns `true` if the store does not have everything, given the program's count of successes.
     pub(super) fn has_unreported(&self, successes: u64) -> bool {
         self.successes(successes) != self.successes_acked || self.taken != self.taken_acked
     }
@@ -41,7 +40,7 @@ impl Ledger {
         self.taken = self.taken.saturating_add(price);
     }
 
-    /// Returns the next report, which wants nothing: with all totals, or as much of them as one report settles.
+    /// Returns the next report, which requests nothing: with all totals, or as much of them as one report settles.
     pub(super) fn report(&mut self, successes: u64, terms: StoreTerms) -> BudgetReport {
         self.seq = self.seq.saturating_add(1);
         let part = |all: i64, acked: i64| all.min(acked.saturating_add(MAX_BATCH));
@@ -58,18 +57,18 @@ impl Ledger {
         }
     }
 
-    /// Returns the count of successes that a report of this ID holds.
+    /// Returns the program's count of successes that a report includes.
     pub(super) fn counted(&self, report: &BudgetReport) -> u64 {
         let reported = u64::try_from(report.successes).unwrap_or(0);
         self.base.wrapping_add(reported)
     }
 
-    /// Returns `true` if those who asked are asked for again: this reply says nothing of the report, and the next one may.
+    /// Returns `true` if waiting retries need another report: this reply did not settle theirs, and the next one may.
     pub(super) fn needs_retry(&self, reply: &BudgetReply) -> bool {
         reply.kind == ReplyKind::Repeated && self.repeated < MAX_REPEATED
     }
 
-    /// Counts what the store has settled. Returns what was taken since the report.
+    /// Records the amounts that the store has settled. Returns the amount taken since the report.
     pub(super) fn settle(
         &mut self,
         report: &BudgetReport,
@@ -92,7 +91,7 @@ impl Ledger {
         since
     }
 
-    /// Takes a new ID, whose totals begin where the old one's are settled: the store cannot count above 2^53.
+    /// Takes a new ID, whose totals begin at the settled ones of the old: the store cannot count above 2^53.
     fn renew_id(&mut self, random: u64) {
         let settled = u64::try_from(self.successes_acked).unwrap_or(0);
         *self = Self {
@@ -108,24 +107,24 @@ impl Ledger {
     }
 }
 
-/// A process that had no reply for this long no longer knows what the fleet holds, nor how many processes share it.
+/// The time without a reply after which a process no longer knows the fleet's tokens and number of processes.
 const MAX_KNOWN_AGE: Duration = Duration::from_secs(10);
 
-/// The tokens that a process may spend without the store: its part of the fleet's at the last reply, and those that its own
-/// successes have added since. The store charges them to the process with its next report.
+/// The amount that a process may spend without the store: its share of the fleet's tokens at the last reply, and the
+/// earnings of its own successes since. The next report charges the process for the amount that it has spent.
 #[derive(Debug)]
 pub(super) struct Allowance {
     tokens: i64,
     capacity: i64,
-    /// The count of successes up to which they are in `tokens`.
+    /// The count of successes that `tokens` includes.
     counted: u64,
     since: Duration,
-    /// Nothing is known, or no longer: the process has one token.
+    /// `true` if nothing is known, or no longer: the process then has one token.
     is_unknown: bool,
 }
 
 impl Allowance {
-    /// Returns that of a process that never had a reply.
+    /// Returns the allowance of a process that never had a reply.
     pub(super) fn unknown(terms: &StoreTerms) -> Self {
         Self {
             tokens: terms.unit.min(terms.initial),
@@ -136,7 +135,8 @@ impl Allowance {
         }
     }
 
-    /// Returns that after a reply to a report of `counted` successes, since which the process has spent `spent` alone.
+    /// Returns the allowance after a reply to a report of `counted` successes, after which the process has spent
+    /// `spent` alone.
     pub(super) fn of(
         reply: &BudgetReply,
         terms: &StoreTerms,
@@ -155,7 +155,7 @@ impl Allowance {
         }
     }
 
-    /// Forgets what is too old to be known.
+    /// Resets the allowance if its last reply is too old.
     pub(super) fn age(&mut self, terms: &StoreTerms, now: Duration) {
         if !self.is_unknown && now.saturating_sub(self.since) > MAX_KNOWN_AGE {
             self.is_unknown = true;
@@ -163,7 +163,7 @@ impl Allowance {
         }
     }
 
-    /// Adds what the successes up to the count `successes` have earned.
+    /// Adds the earnings of the successes up to the count `successes`.
     pub(super) fn earn(&mut self, terms: &StoreTerms, successes: u64) {
         let new = successes.wrapping_sub(self.counted);
         self.counted = successes;

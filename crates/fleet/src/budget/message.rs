@@ -5,7 +5,7 @@ use http_retry_core::budget::BudgetTerms;
 /// The largest number that a script takes: sums of several of them stay below 2^53, up to which Lua counts exactly.
 pub(super) const MAX_COUNT: i64 = 1_000_000_000_000_000;
 
-/// The most that one command settles of a total, and the total past which a process takes a new ID.
+/// The most that one command settles of a total, and the total above which a process takes a new ID.
 pub(super) const MAX_BATCH: i64 = MAX_COUNT / 10;
 
 /// A budget's fixed numbers as the store counts them: amounts in millionths of a token.
@@ -13,11 +13,11 @@ pub(super) const MAX_BATCH: i64 = MAX_COUNT / 10;
 pub(crate) struct StoreTerms {
     pub(crate) capacity: i64,
     pub(crate) initial: i64,
-    /// The capacity grows to the fleet's successes of this time.
+    /// The capacity grows to the fleet's successes in this time.
     pub(crate) growth_ms: i64,
     pub(crate) per_second: i64,
     pub(crate) per_success: i64,
-    /// The price of a retry; grants leave whole retries only, while there is one.
+    /// The price of a retry; a grant takes no more than the whole multiples of it in the bucket.
     pub(crate) unit: i64,
 }
 
@@ -35,14 +35,14 @@ impl StoreTerms {
     }
 }
 
-/// Returns the number as the store takes it.
+/// Returns the number within the store's bounds.
 pub(super) fn bounded(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(MAX_COUNT).min(MAX_COUNT)
 }
 
-/// A report of one process: its totals so far, and what it wants.
+/// A report of one process: its totals so far, and the amount that it requests.
 ///
-/// Totals and not differences: a report that is lost, late or repeated settles nothing twice.
+/// It has totals rather than differences, so a report that is lost, late or repeated settles nothing twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BudgetReport {
     /// The ID of the process, which names its record in the store.
@@ -50,13 +50,13 @@ pub(crate) struct BudgetReport {
     pub(crate) terms: StoreTerms,
     /// The number of the report: 1, 2, and so on.
     pub(crate) seq: i64,
-    /// The successes of all time.
+    /// The total number of successes.
     pub(crate) successes: i64,
-    /// Those of the last report with a reply.
+    /// The total of the last report with a reply.
     pub(crate) successes_acked: i64,
-    /// The amount taken in all time, including what the process spent alone.
+    /// The total amount taken, including that spent alone.
     pub(crate) taken: i64,
-    /// The amount taken after the last report with a reply.
+    /// The total amount taken after the last report with a reply.
     pub(crate) taken_acked: i64,
     pub(crate) want: i64,
     /// The fleet's tokens at the last reply, at least 0; `None` before the first.
@@ -99,18 +99,18 @@ pub(crate) enum ReplyKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BudgetReply {
     pub(crate) granted: i64,
-    /// The tokens of the fleet; below 0 while it owes what processes spent alone.
+    /// The tokens of the fleet; below 0 while it owes amounts that processes spent alone.
     pub(crate) tokens: i64,
     pub(crate) capacity: i64,
     /// The number of processes that have reported lately.
     pub(crate) processes: i64,
-    /// The store's clock.
+    /// The time of the store's clock.
     pub(crate) now_ms: i64,
     pub(crate) kind: ReplyKind,
 }
 
 impl BudgetReply {
-    /// Reads the script's reply; `None` if it is not one.
+    /// Parses the script's reply. Returns `None` if it is invalid.
     pub(crate) fn of(numbers: &[i64]) -> Option<Self> {
         let &[granted, tokens, capacity, processes, now_ms, kind] = numbers else {
             return None;

@@ -1,19 +1,19 @@
-//! A model of the store's step, in the same integers as its script `budget.lua`: tests and simulations run it without a
-//! server.
+//! A model of the store's step, in the same integers as its script `budget.lua`, so that tests and simulations can run
+//! without a server.
 
 use super::message::{BudgetReply, BudgetReport, MAX_COUNT, ReplyKind};
 
 /// The state of a budget in the store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct StoredBucket {
-    /// May be below 0.
+    /// The tokens; may be below 0.
     pub(crate) tokens: i64,
-    /// Successes in 1,000 s, averaged.
+    /// The average number of successes in 1,000 s.
     pub(crate) rate: i64,
-    /// Thousandths of a millionth, of the refill by time.
+    /// The remainder of the refill by time, in thousandths of a millionth.
     pub(crate) rest: i64,
     pub(crate) at: i64,
-    /// The numbers of processes that reported in this window and in the one before.
+    /// The window, and the numbers of processes that reported in it and in the one before.
     pub(crate) window: i64,
     pub(crate) current: i64,
     pub(crate) before: i64,
@@ -33,7 +33,7 @@ const MAX_PER_SECOND: i64 = 1_000_000_000_000;
 const WINDOW: i64 = 10_000;
 const LONGEST: i64 = 1_000_000_000;
 
-/// One step at the store's time `now`, in milliseconds.
+/// Takes one step at the store's time `now`, in milliseconds.
 pub(crate) fn settle(
     bucket: &mut Option<StoredBucket>,
     record: &mut Option<StoredRecord>,
@@ -75,7 +75,7 @@ pub(crate) fn settle(
 }
 
 impl StoredRecord {
-    /// Returns that of a process that is new to the store, or forgotten.
+    /// Returns the record of a process that is new to the store, or forgotten.
     fn unknown(report: &BudgetReport) -> Self {
         Self {
             seq: -1,
@@ -101,7 +101,7 @@ impl StoredBucket {
         report.terms.capacity.max(grown.min(MAX_COUNT))
     }
 
-    /// Returns the time that has passed. A clock that was set back begins anew; one that trembles stands still.
+    /// Returns the elapsed time. A clock that was set back starts anew; one that jitters stands still.
     fn pass_time(&mut self, now: i64) -> i64 {
         if self.at.saturating_sub(now) > WINDOW {
             self.at = now;

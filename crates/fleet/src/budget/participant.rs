@@ -1,6 +1,7 @@
-//! One process's part in a shared budget: a state machine, driven by those who ask and by the task that sends its reports.
+//! One process's part in a shared budget: a state machine, driven by the retries that need tokens and by the task that
+//! sends its reports.
 //!
-//! Nothing here asks for the time, sleeps or sends.
+//! It performs no I/O: nothing here reads the clock, sleeps or sends.
 
 use super::ledger::{Allowance, Ledger};
 use super::message::{BudgetReply, BudgetReport, MAX_COUNT, ReplyKind, StoreTerms, bounded};
@@ -17,19 +18,19 @@ use std::time::Duration;
 ///
 /// | state | is entered | a retry |
 /// |---|---|---|
-/// | cold | at the start | is asked for |
-/// | joined | by a reply in time | is asked for |
+/// | cold | at the start | waits for the store |
+/// | joined | by a reply in time | waits for the store |
 /// | alone | by an error, or no reply in time | is paid from the process's allowance at once |
 #[derive(Debug)]
 pub(super) struct BudgetParticipant {
     terms: StoreTerms,
-    /// The longest that a reply may take.
+    /// The longest time that a reply may take.
     wait: Duration,
     state: ParticipantState,
-    /// The successes of the program until now.
+    /// The program's count of successes so far.
     successes: u64,
     ledger: Ledger,
-    /// Granted, and not spent.
+    /// The amount granted and not spent.
     stash: i64,
     last_reply: Option<BudgetReply>,
     allowance: Allowance,
@@ -42,10 +43,10 @@ pub(super) struct BudgetParticipant {
 
 #[derive(Debug, Clone, Copy)]
 enum ParticipantState {
-    /// The store has never replied; since the first look.
+    /// The store has never replied; with the time of the first check.
     Cold(Option<Duration>),
     Joined,
-    /// Since then.
+    /// The process is on its own, since this time.
     Alone(Duration),
 }
 
@@ -54,20 +55,20 @@ enum ParticipantState {
 struct InFlight {
     report: BudgetReport,
     sent: Duration,
-    /// Nobody waits for the reply any more.
+    /// `true` if retries no longer wait for the reply.
     late: bool,
-    /// Those who ask with a lower number are part of it.
+    /// Retries with lower numbers are part of the report.
     included: u64,
-    /// The part of the stash that those count on.
+    /// The part of the stash that is reserved for them.
     promised: i64,
 }
 
-/// The answer to somebody who asks for a retry.
+/// The answer to a retry that asks for tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answer {
     Paid,
     Refused,
-    /// The store decides; by this number it is asked for.
+    /// The store decides; the retry asks for the result with this number.
     Pending(u64),
 }
 
@@ -89,7 +90,7 @@ impl BudgetParticipant {
         }
     }
 
-    /// Counts the time and the successes; to be called before anything else.
+    /// Updates the time and the successes; must be called before anything else.
     pub(super) fn settle(&mut self, successes: u64, now: Duration) {
         self.successes = successes;
         self.schedule.settle(now);
@@ -99,7 +100,7 @@ impl BudgetParticipant {
     }
 }
 
-/// The side of those who ask for retries.
+/// The side of the retries.
 impl BudgetParticipant {
     /// Asks for a retry of this price.
     pub(super) fn ask(&mut self, price: u64, now: Duration) -> Answer {
@@ -123,7 +124,7 @@ impl BudgetParticipant {
         self.pay_from_stash(price) || self.pay_from_allowance(price)
     }
 
-    /// Keeps what those count on who are part of the report in flight.
+    /// Pays from the stash, except for the part that is reserved for the report in flight.
     fn pay_from_stash(&mut self, price: i64) -> bool {
         let in_flight = self.in_flight.as_ref();
         let promised = in_flight.map_or(0, |in_flight| in_flight.promised);
@@ -143,24 +144,24 @@ impl BudgetParticipant {
         paid
     }
 
-    /// Takes back a price that was paid and not spent, for this process's next retry.
+    /// Returns a price that was paid and not spent, for this process's next retry.
     pub(super) fn refund(&mut self, price: u64) {
         self.stash = self.stash.saturating_add(bounded(price));
     }
 
-    /// Returns `true` if the retry with this number is paid for.
+    /// Returns `true` once the retry with this number is paid for, `false` if it is refused.
     pub(super) fn poll(&mut self, number: u64, waker: &Waker) -> Poll<bool> {
         self.queue.poll(number, waker)
     }
 
-    /// Stops asking for the retry with this number; what was granted for it serves the next one.
+    /// Stops asking for the retry with this number; an amount that was granted for it serves the next one.
     pub(super) fn cancel(&mut self, number: u64, price: u64) {
         if self.queue.remove(number) == Some(true) {
             self.refund(price);
         }
     }
 
-    /// Returns whom to wake if there is a report to send now for somebody who asks.
+    /// Returns the task's waker if a retry needs a report now.
     pub(super) fn driver_due(&self, now: Duration) -> Option<Waker> {
         let due = match self.state {
             ParticipantState::Alone(_) => now >= self.schedule.probe,
@@ -170,7 +171,7 @@ impl BudgetParticipant {
         self.driver.as_ref().filter(|_| due).cloned()
     }
 
-    /// Returns what the fleet had at its last reply; alone, what this process has.
+    /// Returns the fleet's tokens at its last reply; alone, those of this process.
     pub(super) fn tokens(&self) -> u64 {
         let tokens = match (self.state, &self.last_reply) {
             (ParticipantState::Joined, Some(reply)) => reply.tokens,
@@ -179,7 +180,7 @@ impl BudgetParticipant {
         u64::try_from(tokens).unwrap_or(0)
     }
 
-    /// Returns the most that [`BudgetParticipant::tokens`] can be.
+    /// Returns the largest value of [`BudgetParticipant::tokens`].
     pub(super) fn capacity(&self) -> u64 {
         let capacity = match (self.state, &self.last_reply) {
             (ParticipantState::Joined, Some(reply)) => reply.capacity,
@@ -191,7 +192,7 @@ impl BudgetParticipant {
 
 /// The side of the task that sends the reports.
 impl BudgetParticipant {
-    /// Wakes this one, and no other, as soon as there is a report to send for somebody who asks.
+    /// Sets the waker to wake as soon as a retry needs a report, in place of any other.
     pub(super) fn watch(&mut self, waker: &Waker) {
         match &mut self.driver {
             Some(known) => known.clone_from(waker),
@@ -199,7 +200,7 @@ impl BudgetParticipant {
         }
     }
 
-    /// Returns the next report, or when to look again. At most one is in flight.
+    /// Returns the next report, or the time of the next check. At most one report is in flight.
     pub(super) fn next(&mut self, at: Moment) -> NextAction<BudgetReport> {
         if self.in_flight.is_some() {
             return NextAction::Wait(None);
@@ -224,7 +225,7 @@ impl BudgetParticipant {
         }
     }
 
-    /// Returns `true` if there is anything that the store does not know.
+    /// Returns `true` if the store does not have everything yet.
     pub(super) fn has_unreported(&self) -> bool {
         matches!(self.state, ParticipantState::Cold(_))
             || self.ledger.has_unreported(self.successes)
@@ -249,7 +250,7 @@ impl BudgetParticipant {
         report
     }
 
-    /// Takes the reply to the report in flight, however late.
+    /// Handles the reply to the report in flight, however late.
     pub(super) fn replied(
         &mut self,
         at: Moment,
@@ -279,7 +280,7 @@ impl BudgetParticipant {
         if reply.kind != ReplyKind::Repeated {
             self.stash = self.stash.saturating_add(reply.granted);
         }
-        // A store that replies late stays a store that nobody waits for.
+        // While a store replies late, no retry waits for it.
         if in_flight.late || at.now.saturating_sub(in_flight.sent) > self.wait {
             self.schedule.lag(reply.processes, at);
             return self.leave(at.now, LeaveReason::Timeout);
@@ -292,8 +293,8 @@ impl BudgetParticipant {
         self.join(at.now)
     }
 
-    /// Pays those who wait from the stash, in their order, and refuses who was part of the report and cannot be paid. Who
-    /// came later is asked for again, unless somebody before was refused. Returns `true` if anybody was.
+    /// Pays waiting retries from the stash, in their order, and refuses those that were part of the report and cannot
+    /// be paid. Later ones are asked for again, unless an earlier one was refused. Returns `true` if any was refused.
     fn pay_queue(&mut self, included: u64) -> bool {
         let (stash, mut refused) = (&mut self.stash, false);
         self.queue.answer(|number, price| {
@@ -310,7 +311,7 @@ impl BudgetParticipant {
         refused
     }
 
-    /// Waits no longer for the reply to the report in flight.
+    /// Stops waiting for the reply to the report in flight.
     pub(super) fn timed_out(&mut self, now: Duration) -> Option<FleetChange> {
         let in_flight = self.in_flight.as_mut()?;
         (in_flight.late, in_flight.promised) = (true, 0);
@@ -351,13 +352,13 @@ impl BudgetParticipant {
         self.driver.clone()
     }
 
-    /// Leaves for ever: nobody sends reports any more.
+    /// Leaves for ever: no more reports are sent.
     pub(super) fn end(&mut self) {
         (self.in_flight, self.driver) = (None, None);
         self.leave(Duration::ZERO, LeaveReason::Unreachable);
     }
 
-    /// Returns whom to wake, without the lock.
+    /// Returns the wakers of answered retries, to wake without the lock.
     pub(super) fn take_wakers(&mut self) -> Vec<Waker> {
         self.queue.take_wakers()
     }

@@ -1,4 +1,4 @@
-//! The retries that wait for the store's reply, in the order in which they came.
+//! The retries that wait for the store's reply, in the order of their arrival.
 
 use std::collections::BTreeMap;
 use std::task::{Poll, Waker};
@@ -6,10 +6,10 @@ use std::task::{Poll, Waker};
 /// Retries that wait to be paid for.
 #[derive(Debug, Default)]
 pub(super) struct PaymentQueue {
-    /// The number of the next one.
+    /// The number of the next retry.
     next: u64,
     asking: BTreeMap<u64, Asker>,
-    /// The answers that nobody has read yet; `true` if paid.
+    /// The answers that have not been read yet; `true` if paid.
     answered: BTreeMap<u64, bool>,
     wakers: Vec<Waker>,
 }
@@ -33,12 +33,12 @@ impl PaymentQueue {
         self.asking.is_empty()
     }
 
-    /// Returns the number of the next one: all who wait now are before it.
+    /// Returns the number of the next retry; all that wait now have lower ones.
     pub(super) fn end(&self) -> u64 {
         self.next
     }
 
-    /// Returns the price of all that wait.
+    /// Returns the total price of all waiting retries.
     pub(super) fn price(&self) -> i64 {
         let prices = self.asking.values().map(|asker| asker.price);
         prices.fold(0, i64::saturating_add)
@@ -74,13 +74,13 @@ impl PaymentQueue {
         Poll::Ready(self.answered.remove(&number).unwrap_or(false))
     }
 
-    /// Forgets one of them, and returns its answer if nobody has read it.
+    /// Removes one of them, and returns its answer if it has not been read.
     pub(super) fn remove(&mut self, number: u64) -> Option<bool> {
         self.asking.remove(&number);
         self.answered.remove(&number)
     }
 
-    /// Returns whom to wake, without a lock.
+    /// Returns the wakers to wake, without a lock.
     pub(super) fn take_wakers(&mut self) -> Vec<Waker> {
         std::mem::take(&mut self.wakers)
     }

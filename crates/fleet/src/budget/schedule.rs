@@ -1,4 +1,4 @@
-//! The times at which a process reports and tries again.
+//! The times of a process's reports and retries of the store.
 
 use crate::random::spread;
 use http_retry_core::policy::Moment;
@@ -15,16 +15,16 @@ const MAX_HOLD: Duration = Duration::from_secs(5);
 /// The times at which the next reports are due.
 #[derive(Debug, Default)]
 pub(super) struct FlushSchedule {
-    /// `None` before the first look.
+    /// `None` before the first check.
     pub(super) flush: Option<Duration>,
     /// The next try of a process that is alone.
     pub(super) probe: Duration,
     backoff: Backoff,
-    /// Until then the fleet is known to have nothing.
+    /// Until then the fleet is known to have no tokens.
     pub(super) hold: Duration,
 }
 
-/// The wait after a failure, longer each time.
+/// The delay after a failure, longer each time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Backoff(Duration);
 
@@ -35,7 +35,7 @@ impl Default for Backoff {
 }
 
 impl Backoff {
-    /// Counts a failure, and returns when to try again.
+    /// Counts a failure, and returns the time of the next try.
     pub(crate) fn fail(&mut self, at: Moment) -> Duration {
         let again = at.now.saturating_add(spread(self.0, at.random));
         self.0 = self.0.saturating_mul(2).min(MAX_BACKOFF);
@@ -44,7 +44,7 @@ impl Backoff {
 }
 
 impl FlushSchedule {
-    /// Counts the time: after a clock was set back, nothing is further off than it can have been planned.
+    /// Updates the time. After a clock was set back, no time is later than it can have been planned.
     pub(super) fn settle(&mut self, now: Duration) {
         let latest = now.saturating_add(spread(MAX_FLUSH, u64::MAX));
         self.flush = self.flush.map(|flush| flush.min(latest));
@@ -52,7 +52,7 @@ impl FlushSchedule {
         self.hold = self.hold.min(now.saturating_add(MAX_HOLD));
     }
 
-    /// Plans the next flush, the later the more processes there are.
+    /// Plans the next flush; the more processes there are, the later it is.
     pub(super) fn plan_flush(&mut self, processes: i64, at: Moment) -> Duration {
         let due = at
             .now
@@ -66,7 +66,7 @@ impl FlushSchedule {
         self.probe = self.backoff.fail(at);
     }
 
-    /// Plans the next try after a reply that came too late: the store is there, and is asked as often as by others.
+    /// Plans the next try after a late reply: the store is there, so it is asked at the usual interval.
     pub(super) fn lag(&mut self, processes: i64, at: Moment) {
         self.backoff = Backoff::default();
         self.probe = self.plan_flush(processes, at);
@@ -76,7 +76,7 @@ impl FlushSchedule {
         self.backoff = Backoff::default();
     }
 
-    /// Lets retries be refused without a question for a while.
+    /// Lets retries be refused for a while without asking the store.
     pub(super) fn hold_back(&mut self, processes: i64, now: Duration) {
         let hold = millis(processes).clamp(MIN_HOLD, MAX_HOLD);
         self.hold = now.saturating_add(hold);
@@ -88,7 +88,7 @@ impl FlushSchedule {
     }
 }
 
-/// Returns the time between the reports of one of `processes` processes.
+/// Returns the interval between the reports of one process, given the number of processes.
 pub(crate) fn flush_interval(processes: i64) -> Duration {
     millis(processes).clamp(MIN_FLUSH, MAX_FLUSH)
 }

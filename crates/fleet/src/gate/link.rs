@@ -1,4 +1,4 @@
-//! The connection between a gate's key and the fleet: the gate reports to the peer, the task sends what it reports.
+//! The connection between a gate's key and the fleet: the gate reports to the peer, and the task sends its reports.
 
 use super::message::{GateNotice, GateReply, GateReport};
 use super::participant::{GateChange, GateParticipant};
@@ -14,14 +14,14 @@ use std::time::Duration;
 /// The peer of one key, which the gate keeps.
 struct GatePeer(Mutex<GateParticipant>);
 
-/// The side of the task that sends the key's reports. It keeps neither the gate nor the peer alive.
+/// The task's side, which sends the key's reports. It keeps neither the gate nor the peer alive.
 #[derive(Clone)]
 pub(super) struct GateLink {
     gate: KeyGate,
     peer: Weak<GatePeer>,
 }
 
-/// Makes the peer of a key; a reply may take at most this long.
+/// Makes the peer of a key; a reply may take at most `wait`.
 pub(super) fn link(gate: KeyGate, wait: Duration) -> (GateLink, Arc<dyn Peer>) {
     let peer = Arc::new(GatePeer(Mutex::new(GateParticipant::new(wait))));
     let link = GateLink {
@@ -53,7 +53,8 @@ impl Peer for GatePeer {
 }
 
 impl GateLink {
-    /// Returns the next report if it is due: at most one is in flight. `waker` is woken when there is something to report.
+    /// Returns the next report if it is due; at most one is in flight. `waker` is woken when there is something to
+    /// report.
     pub(super) fn next(&self, at: Moment, processes: i64, waker: &Waker) -> NextAction<GateReport> {
         if !self.gate.report(at) {
             return NextAction::Gone;
@@ -73,8 +74,8 @@ impl GateLink {
         next
     }
 
-    /// Wakes this one when there is something to report, and begins nothing. If a task ran until now, the next call
-    /// wakes it.
+    /// Sets the waker to wake when there is something to report, without starting anything. If a task ran until now,
+    /// the next call wakes it.
     pub(super) fn watch(&self, waker: &Waker, has_run: bool) {
         if let Some(peer) = self.peer.upgrade() {
             lock(&peer.0).watch(waker);
@@ -84,8 +85,8 @@ impl GateLink {
         }
     }
 
-    /// Takes the reply to the last report, maybe later than it should have come; `None` if the store failed. Returns
-    /// `true` if this process is in the fleet.
+    /// Handles the reply to the last report, even if it is late; `None` if the store failed. Returns `true` if this
+    /// process is in the fleet.
     pub(super) fn replied(&self, at: Moment, reply: Option<GateReply>) -> bool {
         let replied = self.act(at, |participant| match reply {
             Some(reply) => {
@@ -108,18 +109,18 @@ impl GateLink {
         is_in_fleet
     }
 
-    /// Takes a notice that went to all processes.
+    /// Handles a notice that went to all processes.
     pub(super) fn notified(&self, at: Moment, notice: GateNotice) {
         let change = self.act(at, |participant| participant.take_notice(notice, true));
         self.follow(at, change.unwrap_or(GateChange::Nothing), false);
     }
 
-    /// The store notifies this process of closed gates, or no longer.
+    /// Records that the store notifies this process of closed gates, or no longer does.
     pub(super) fn set_subscribed(&self, at: Moment, is_subscribed: bool) {
         self.act(at, |participant| participant.set_subscribed(is_subscribed));
     }
 
-    /// Changes the gate. The gate's lock is taken before the participant's, so this one must not be held.
+    /// Applies a change to the gate. The gate's lock is taken before the participant's, so the latter must not be held.
     fn follow(&self, at: Moment, change: GateChange, probe: bool) {
         match change {
             GateChange::Nothing => {}
@@ -133,7 +134,7 @@ impl GateLink {
         }
     }
 
-    /// Acts on the participant at this time, and wakes its task if that has something to report then.
+    /// Acts on the participant at this time, and wakes its task if there is something to report then.
     fn act<T>(&self, at: Moment, act: impl FnOnce(&mut GateParticipant) -> T) -> Option<T> {
         let peer = self.peer.upgrade()?;
         let mut participant = lock(&peer.0);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// The largest number: up to it the script counts exactly, whose only numbers are floats of 64 bits.
+/// The largest number: the script's numbers are 64-bit floats, which count exactly up to it.
 pub(super) const MAX_COUNT: u64 = (1 << 53) - 1;
 
 /// The longest cooldown that processes share, in microseconds: the store keeps a gate without reports for as long.
@@ -11,7 +11,7 @@ pub(super) const MAX_COOLDOWN: u64 = 3_600 * 1_000_000;
 /// The highest number of a change that the script takes from a process, and a process from a notice.
 const MAX_CHANGES: u64 = 1 << 52;
 
-/// The digits of [`MAX_COUNT`].
+/// The number of digits of [`MAX_COUNT`].
 const MAX_DIGITS: usize = 16;
 
 /// A report of one process to the store.
@@ -19,13 +19,13 @@ const MAX_DIGITS: usize = 16;
 pub(crate) struct GateReport {
     /// The last change that the process knows. Refusals and later successes of an older one no longer count.
     pub(crate) change: u64,
-    /// The successes since the last report, but for the later ones.
+    /// The successes since the last report, without the later ones.
     pub(crate) successes: u64,
     /// The refusals since the last report, after those successes.
     pub(crate) refusals: u64,
     /// The successes of calls that were sent after the first refused one of a run that has not ended.
     pub(crate) later: u64,
-    /// The cooldown that the last of the refusals asked for, if for any, in microseconds.
+    /// The cooldown that the last of the refusals asked for, if any, in microseconds.
     pub(crate) asked: Option<u64>,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct GateReport {
 pub(crate) struct GateNotice {
     /// The number of times that a vote closed the gate or successes opened it.
     pub(crate) change: u64,
-    /// The time for which the gate stays closed from now on; zero if it is open.
+    /// The remaining time for which the gate stays closed; zero if it is open.
     pub(crate) closed: Duration,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct GateNotice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct GateReply {
     pub(crate) notice: GateNotice,
-    /// This process sends one of the probes.
+    /// `true` if this process sends one of the probes.
     pub(crate) probe: bool,
 }
 
@@ -60,7 +60,8 @@ impl GateReport {
 }
 
 impl GateNotice {
-    /// Reads a notice, `change:milliseconds`, of at most [`MAX_COOLDOWN`]. Anybody who may publish can write anything.
+    /// Parses a notice, `change:milliseconds`, and limits its cooldown to [`MAX_COOLDOWN`]. Anybody with the right to
+    /// publish can write anything.
     pub(crate) fn of(text: &str) -> Option<Self> {
         let (change, milliseconds) = text.split_once(':')?;
         let number = |text: &str| {
@@ -80,7 +81,7 @@ impl GateNotice {
 }
 
 impl GateReply {
-    /// Reads the script's reply; `None` if it is not one.
+    /// Parses the script's reply. Returns `None` if it is invalid.
     pub(crate) fn of(numbers: &[i64]) -> Option<Self> {
         let [change, closed, probe] = *numbers else {
             return None;
@@ -98,7 +99,7 @@ impl GateReply {
     }
 }
 
-/// No number is above [`MAX_COUNT`].
+/// Returns the number as an argument, at most [`MAX_COUNT`].
 fn signed(number: u64) -> i64 {
     i64::try_from(number.min(MAX_COUNT)).unwrap_or_default()
 }

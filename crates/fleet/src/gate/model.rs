@@ -1,7 +1,7 @@
-//! A model of the store's step, in the same integers as its script `gate.lua`: tests and simulations run it without a
-//! server.
+//! A model of the store's step, in the same integers as its script `gate.lua`, so that tests and simulations can run
+//! without a server.
 //!
-//! The vote and the cooldown are those of one process's controller, with the outcomes of all.
+//! The vote and the cooldown are those of one process's controller, with the outcomes of all processes.
 
 use super::message::{GateNotice, GateReply, GateReport, MAX_COOLDOWN, MAX_COUNT};
 use http_retry_core::gate::vote::{
@@ -9,7 +9,7 @@ use http_retry_core::gate::vote::{
 };
 use std::time::Duration;
 
-/// A clock that goes back by more than this many microseconds was set back.
+/// The largest step back of a clock, in microseconds, that does not count as setting it back.
 const MAX_CLOCK_STEP_BACK: u64 = 1_000_000;
 
 /// One gate in the store.
@@ -17,26 +17,29 @@ const MAX_CLOCK_STEP_BACK: u64 = 1_000_000;
 pub(crate) struct StoredGate {
     /// The number of times that the gate was closed, or opened by a contradiction.
     change: u64,
-    /// The end of the last cooldown, and whether no step has come after it.
+    /// The end of the last cooldown; `standing` if no step has come after it.
     until: u64,
     standing: bool,
-    /// The refusals in a row of all processes, and how many close the gate.
+    /// The refusals in a row of all processes, and the number of them that closes the gate.
     run: RefusalRun,
     patience: u64,
     doublings: u32,
-    /// A call succeeded since the gate closed last.
+    /// `true` if a call has succeeded since the gate last closed.
     ok_since_closed: bool,
     /// The number of processes that may still send a probe.
     probes: u64,
 }
 
-/// One step of a gate, or of one that the store knows nothing of; with the notice to all processes, if there is one.
+/// Takes one step of a gate, or of one that is new to the store. Returns the reply, and the notice to all processes, if
+/// there is one.
 pub(crate) fn step(
     gate: &mut Option<StoredGate>,
     report: &GateReport,
     now: u64,
 ) -> (GateReply, Option<GateNotice>) {
+    // No cooldown ends that late, so the store's clock was set back.
     gate.take_if(|gate| gate.until > sum(now, sum(MAX_COOLDOWN, MAX_CLOCK_STEP_BACK)));
+    // A process knows a later change, so the store has lost its data.
     gate.take_if(|gate| gate.change < report.change);
     let gate = gate.get_or_insert_with(|| StoredGate::new(report.change));
     let changed = gate.take(report, now);
@@ -60,7 +63,7 @@ impl StoredGate {
         }
     }
 
-    /// Takes a report. Returns `true` if all processes are notified.
+    /// Handles a report. Returns `true` if all processes are to be notified.
     fn take(&mut self, report: &GateReport, now: u64) -> bool {
         if self.standing && now >= self.until {
             self.standing = false;
@@ -97,7 +100,7 @@ impl StoredGate {
         let again = !std::mem::take(&mut self.ok_since_closed);
         self.until = sum(now, next_cooldown(asked, again, &mut self.doublings));
         self.standing = true;
-        // One at the least, unlike in one process: a vote of some processes may be none of the others'.
+        // At least one, unlike in a single process: a vote of some processes may not be a vote of the others.
         self.probes = self.patience / 2;
         self.change = sum(self.change, 1);
         true

@@ -1,6 +1,6 @@
-//! One process's part in a shared gate: what it reports, when, and what the store's notices change.
+//! One process's part in a shared gate: its reports and their times, and the effects of the store's notices.
 //!
-//! Nothing here asks for the time, sleeps or sends.
+//! It performs no I/O: nothing here reads the clock, sleeps or sends.
 
 use super::message::{GateNotice, GateReport};
 use crate::random::part;
@@ -9,53 +9,55 @@ use http_retry_core::gate::vote::DEFAULT_COOLDOWN;
 use std::task::Waker;
 use std::time::Duration;
 
-/// Reports come at most this often, but for a gate that closes.
+/// The shortest interval of reports, except for a gate that closes.
 const INTERVAL: Duration = Duration::from_millis(10);
-/// After a notice that the gate is closed each process asks the store once, within this time and within the first half of
-/// the cooldown: for a probe, and whether it is true. A store that all ask at once keeps them waiting.
+/// After a notice that the gate is closed, each process asks the store once, at a random time within this limit and
+/// within the first half of the cooldown: for a probe, and for confirmation. If all asked at once, the store would be
+/// slow to reply.
 const SPREAD: Duration = Duration::from_millis(200);
-/// A notice of a change that is further ahead is not believed: its number would stay.
+/// The largest lead of a broadcast change that is believed, since a false number would stay.
 const MAX_AHEAD: u64 = 1 << 32;
-/// A store that fails is asked again after this time, which doubles up to the longest.
+/// The delay after a failure of the store; it doubles up to the longest.
 const MIN_BACKOFF: Duration = Duration::from_millis(250);
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
 const MAX_BACKOFF_DOUBLINGS: u32 = 5;
-/// A clock that goes back by less was read by two threads at once.
+/// The shortest step back of a clock that counts as setting it back; shorter ones occur when two threads read it at
+/// once.
 const BACKSTEP: Duration = Duration::from_secs(1);
 
 /// A process's part in a shared gate.
 #[derive(Debug, Default)]
 pub(super) struct GateParticipant {
-    /// The longest that a reply may take.
+    /// The longest time that a reply may take.
     wait: Duration,
-    /// The time, which only goes forward, and how much the runtime's clock is behind it.
+    /// The monotonic time, and the lag of the runtime's clock behind it.
     now: Duration,
     ahead: Duration,
-    /// The store notifies this process of closed gates.
+    /// `true` if the store notifies this process of closed gates.
     is_subscribed: bool,
-    /// The number of the last change that is known.
+    /// The number of the last known change.
     change: u64,
-    /// Calls of this process have contradicted a cooldown, and the store has not said since that it is over.
+    /// `true` if calls of this process have contradicted a cooldown that the store has not ended since.
     disagrees: bool,
-    /// The number of this process among those that share a quota, and how many there were last.
+    /// The rank of this process among those that share a quota, and their last known number.
     rank: Option<u64>,
     processes: u64,
     /// The next report.
     report: GateReport,
-    /// There is nothing to report, but something to ask: from this time on.
+    /// The time from which the store is to be asked although there is nothing to report.
     look_at: Option<Duration>,
-    /// The gate has closed here for longer than the interval of reports.
+    /// `true` if the gate has closed here for longer than the interval of reports.
     has_closed: bool,
-    /// The task, and the time of its next look.
+    /// The task's waker, and the time at which the task checks without being woken.
     driver: Option<Waker>,
     driver_looks_at: Duration,
     /// The time when the report in flight was sent, and when the last one was.
     in_flight: Option<Duration>,
     last: Duration,
-    /// The failures in a row; the store is not asked before this time.
+    /// The failures in a row; the store is not asked before `not_before`.
     failures: u32,
     not_before: Duration,
-    /// The time between reports of nothing but successes.
+    /// The interval of reports that contain only successes.
     flush_interval: Duration,
 }
 
@@ -65,12 +67,12 @@ pub(super) enum GateChange {
     Nothing,
     Closed {
         cooldown: Duration,
-        /// The store is to be asked about it.
+        /// `true` if the store is to be asked about it.
         is_news: bool,
     },
     /// Successes of some processes contradicted the cooldown.
     Contradicted,
-    /// The store knows of no cooldown.
+    /// The store has no cooldown.
     Over,
 }
 
@@ -83,7 +85,7 @@ impl GateParticipant {
         }
     }
 
-    /// Counts the time; to be called before everything that is done at a time.
+    /// Updates the time; must be called before any other step at that time.
     pub(super) fn settle(&mut self, now: Duration) {
         let now = now.saturating_add(self.ahead);
         let back = self.now.saturating_sub(now);
@@ -96,17 +98,17 @@ impl GateParticipant {
 
 /// The side of the gate.
 impl GateParticipant {
-    /// A call was refused, and its refusal is a vote, by which the gate closes here or does not.
+    /// Records a refused call. Its refusal is a vote; `closed` if it closes the gate here.
     pub(super) fn refused(&mut self, asked: Option<Duration>, closed: bool) {
         self.report.refusals = self.report.refusals.saturating_add(1);
         let micros = |asked: Duration| u64::try_from(asked.as_micros()).unwrap_or(u64::MAX);
         self.report.asked = asked.map(micros);
-        // The other processes are to know of that soon. Short cooldowns would be reported without an interval.
+        // The other processes must learn of it soon. Short cooldowns would be reported without any interval.
         self.has_closed |=
             closed && asked.unwrap_or(Duration::from_micros(DEFAULT_COOLDOWN)) > INTERVAL;
     }
 
-    /// Calls have succeeded; `since_refusal` is `true` if they count against a run of refusals here.
+    /// Records successful calls; `since_refusal` is `true` if they count against a run of refusals here.
     pub(super) fn succeeded(&mut self, calls: u64, since_refusal: bool) {
         let counted = if since_refusal || self.disagrees {
             &mut self.report.later
@@ -116,12 +118,12 @@ impl GateParticipant {
         *counted = counted.saturating_add(calls);
     }
 
-    /// Calls of this process have contradicted the cooldown: for them it is over, whatever the store makes of it.
+    /// Records that calls of this process have contradicted the cooldown: here it is over, whatever the store decides.
     pub(super) fn reopened(&mut self) {
         self.disagrees = true;
     }
 
-    /// Returns the task if there is something to report before it looks.
+    /// Returns the task's waker if there is something to report before its next check.
     pub(super) fn take_due_driver(&mut self) -> Option<Waker> {
         let at = self.reports_at()?;
         if at >= self.driver_looks_at {
@@ -133,20 +135,21 @@ impl GateParticipant {
 
 /// The side of the task that sends the reports.
 impl GateParticipant {
-    /// Wakes this task when there is something to report. It does not poll.
+    /// Sets the waker to wake when there is something to report. Its task never checks without being woken.
     pub(super) fn watch(&mut self, waker: &Waker) {
         self.driver = Some(waker.clone());
         self.driver_looks_at = Duration::MAX;
     }
 
-    /// Returns the number of processes and of this one among them, if others share the gate's quota than before.
+    /// Returns the number of processes that share the gate's quota and the rank of this one, or `None` if the number is
+    /// unchanged.
     pub(super) fn new_share(&mut self, processes: u64, random: u64) -> Option<(u64, u64)> {
         let rank = *self.rank.get_or_insert(random);
         let before = std::mem::replace(&mut self.processes, processes);
         (before != processes).then_some((processes, rank))
     }
 
-    /// Returns the next report if it is due, else when to look again. At most one is in flight.
+    /// Returns the next report if it is due, else the time of the next check. At most one report is in flight.
     pub(super) fn next(
         &mut self,
         random: u64,
@@ -165,7 +168,7 @@ impl GateParticipant {
         NextAction::Wait(Some(self.driver_looks_at.saturating_sub(self.ahead)))
     }
 
-    /// Returns when the next report is due.
+    /// Returns the time at which the next report is due.
     fn reports_at(&self) -> Option<Duration> {
         if self.in_flight.is_some() {
             return None;
@@ -173,7 +176,7 @@ impl GateParticipant {
         let at_once = self.has_closed.then_some(Duration::ZERO);
         let is_soon = self.report.refusals > 0 || self.report.later > 0;
         let soon = is_soon.then(|| self.last.saturating_add(INTERVAL));
-        // Successes alone matter to a gate that closes now and then.
+        // Successes alone matter only to a gate that has closed before.
         let flushes = self.report.successes > 0 && self.change > 0;
         let flush = flushes.then(|| self.last.saturating_add(self.flush_interval));
         let first = [at_once, soon, self.look_at, flush];
@@ -191,8 +194,8 @@ impl GateParticipant {
         }
     }
 
-    /// The store has replied to the report in flight. Returns `true` if this process is in the fleet from here on: it is
-    /// notified of closed gates, and the reply came in time.
+    /// Handles the reply to the report in flight. Returns `true` if this process is in the fleet from now on: it is
+    /// notified of closed gates, and the reply was in time.
     pub(super) fn replied(&mut self, random: u64) -> bool {
         let sent = self.in_flight.take();
         let in_time = sent.is_some_and(|sent| self.now.saturating_sub(sent) <= self.wait);
@@ -204,7 +207,7 @@ impl GateParticipant {
         in_time && self.is_subscribed
     }
 
-    /// The store has failed, and may not have the report.
+    /// Handles a failure of the store, which may not have the report.
     pub(super) fn failed(&mut self, random: u64) {
         self.in_flight = None;
         self.back_off(random);
@@ -219,7 +222,7 @@ impl GateParticipant {
         self.look_at = Some(Duration::ZERO);
     }
 
-    /// Takes a notice: of a reply, or one that went to all processes, so that there may be a probe to ask for.
+    /// Handles a notice: that of a reply, or a broadcast to all processes, after which there may be a probe to ask for.
     pub(super) fn take_notice(&mut self, notice: GateNotice, is_broadcast: bool) -> GateChange {
         let is_new = notice.change > self.change;
         let is_believed = !is_broadcast || notice.change <= self.change.saturating_add(MAX_AHEAD);
@@ -228,6 +231,7 @@ impl GateParticipant {
         }
         self.change = notice.change;
         let is_closed = !notice.closed.is_zero();
+        // A new change, or an open gate, ends the disagreement.
         self.disagrees &= !is_new && is_closed;
         if is_closed && self.disagrees {
             GateChange::Nothing
@@ -249,7 +253,8 @@ impl GateParticipant {
         self.look_at = Some(self.now.saturating_add(later));
     }
 
-    /// The store notifies this process of closed gates, or no longer. If it does again, something may have been missed.
+    /// Records that the store notifies this process of closed gates, or no longer does. A renewed subscription may have
+    /// missed notices, so the store is asked at once.
     pub(super) fn set_subscribed(&mut self, is_subscribed: bool) {
         self.is_subscribed = is_subscribed;
         if is_subscribed {

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-/// The subscription of one gate, as long as its task runs.
+/// The subscription of one gate, for as long as its task runs.
 pub(super) struct Subscription {
     link: GateLink,
     shared: Arc<Shared>,
@@ -41,13 +41,13 @@ impl Subscription {
         self.is_live.load(Ordering::SeqCst)
     }
 
-    /// Takes notices from now on; the store may send them before it grants the subscription.
+    /// Accepts notices from now on; the store may send them before it grants the subscription.
     pub(super) fn begin(&self, now: Duration) {
         *lock(&self.granted) = now;
         self.is_live.store(true, Ordering::SeqCst);
     }
 
-    /// The store has not granted it.
+    /// Records that the store has not granted it.
     pub(super) fn fail(&self) {
         self.is_live.store(false, Ordering::SeqCst);
     }
@@ -99,17 +99,17 @@ impl Subscriber for Subscription {
     }
 }
 
-/// The shortest time from one reading to the next.
+/// The shortest interval between two readings.
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// The notices of one channel that nobody has read yet.
+/// The unread notices of one channel.
 ///
-/// Anybody who may publish can publish as much as the connection carries, and a message that is read costs a lock, a look
-/// at the line of waiting calls, and maybe a command. So messages are not read as they come: what they say together is
-/// kept, and read at most every ten milliseconds.
+/// Anybody with the right to publish can publish as much as the connection carries, and a message that is read costs a
+/// lock, a look at the queue of waiting calls, and maybe a command. So messages are not read as they arrive: they are
+/// merged, and read at most every ten milliseconds.
 #[derive(Debug, Default)]
 struct Inbox {
-    /// The notice about the last change, and the end of the longest cooldown that it came with.
+    /// The notice about the last change, and the latest end of its cooldowns.
     unread: Option<(GateNotice, Duration)>,
     /// The earliest time of the next reading.
     next: Duration,
@@ -131,14 +131,14 @@ impl Inbox {
         false
     }
 
-    /// Returns when the notices may be read, or `None` if there are none.
+    /// Returns the time at which the notices may be read, or `None` if there are none.
     fn due(&self, now: Duration) -> Option<Duration> {
-        // After a clock was set back, the next reading is no further off than it can have been planned.
+        // After a clock was set back, the next reading is no later than it can have been planned.
         let next = self.next.min(now.saturating_add(INTERVAL));
         self.unread.map(|_| next)
     }
 
-    /// Takes what the notices say together. A cooldown that is over by now is none.
+    /// Takes the merged notice. A cooldown that is over by now is dropped.
     fn read(&mut self, now: Duration) -> Option<GateNotice> {
         self.next = now.saturating_add(INTERVAL);
         let (notice, until) = self.unread.take()?;

@@ -1,4 +1,4 @@
-//! The one connection of a fleet: made when it is needed, and given up by whoever finds it broken.
+//! The only connection of a fleet, opened when it is needed, and given up by the first user that finds it broken.
 
 use super::failure::{self, Failure};
 use crate::gate::GateNotice;
@@ -27,10 +27,10 @@ pub(super) struct RedisConnection {
 /// The result of the last try.
 type LastConnection = Result<Commands, LeaveReason>;
 
-/// The way to send commands, and whether the server pushes notices on it.
+/// The handle for commands, and `true` if the server pushes notices on the connection.
 type Commands = (MultiplexedConnection, bool);
 
-/// The receiver of what connections bring unasked.
+/// The receiver of pushed messages.
 #[derive(Default)]
 struct Inbound {
     /// The number of the last connection that ended.
@@ -43,11 +43,11 @@ pub(super) struct Open {
     /// 1 for the first that was tried, and so on.
     pub(super) number: u64,
     pub(super) commands: MultiplexedConnection,
-    /// The server pushes notices on it.
+    /// `true` if the server pushes notices on it.
     pub(super) has_pushes: bool,
 }
 
-/// The longest that a new connection may take.
+/// The longest time that a new connection may take.
 const CONNECT: Duration = Duration::from_millis(250);
 
 impl RedisConnection {
@@ -69,8 +69,8 @@ impl RedisConnection {
         &self.inbound.subscribers
     }
 
-    /// The open connection, or a new one. Who has waited while another one tried in vain does not try again, so that a
-    /// thousand services wait for one attempt and not for a thousand.
+    /// Returns the open connection, or opens a new one. A caller that waited for another one's failed try does not try
+    /// again, so that a thousand services wait for one try and not for a thousand.
     pub(super) async fn get(&self) -> Result<Open, LeaveReason> {
         let before = self.tries.load(Ordering::Relaxed);
         let mut last = self.last.lock().await;
@@ -91,7 +91,7 @@ impl RedisConnection {
         })
     }
 
-    /// Whoever gives up while it waits here leaves no connection, and no try.
+    /// Opens a connection. If the caller gives up here, there is no connection, and the try does not count.
     async fn replace(&self, last: &mut LastConnection, number: u64) -> u64 {
         *last = Err(LeaveReason::Unreachable);
         *last = self.open(number).await;
@@ -99,12 +99,12 @@ impl RedisConnection {
         number
     }
 
-    /// Lets go of a connection.
+    /// Gives up a connection.
     pub(super) fn give_up(&self, number: u64) {
         self.inbound.end(number);
     }
 
-    /// The newer protocol brings messages by the same connection; a server without it gives a budget all the same.
+    /// Opens a connection with RESP3, which delivers messages on it. A server without RESP3 still serves budgets.
     async fn open(&self, number: u64) -> LastConnection {
         let inbound = Arc::clone(&self.inbound);
         let config =
@@ -133,7 +133,8 @@ impl RedisConnection {
     }
 }
 
-/// The caller bounds the time of a reply, since it may take more than one command.
+/// Returns a configuration without a response timeout: the caller bounds the time of a reply, which may take several
+/// commands.
 fn unbounded() -> AsyncConnectionConfig {
     AsyncConnectionConfig::new()
         .set_connection_timeout(Some(CONNECT))
@@ -141,7 +142,7 @@ fn unbounded() -> AsyncConnectionConfig {
 }
 
 impl Inbound {
-    /// The closure of the client must be able to return an error; this one never does.
+    /// Handles a pushed message. The client's closure type can fail; this one never does.
     fn receive(&self, number: u64, push: &PushInfo) -> Result<(), ()> {
         match push.kind {
             PushKind::Disconnection => self.end(number),
@@ -161,7 +162,7 @@ impl Inbound {
     }
 }
 
-/// Reads the channel and the notice of a message.
+/// Parses the channel and the notice of a message.
 fn message(data: &[Value]) -> Option<(&str, GateNotice)> {
     let [Value::BulkString(channel), Value::BulkString(text)] = data else {
         return None;

@@ -4,15 +4,14 @@ use crate::store::ends_connection;
 use ::redis::{ErrorKind, RedisError, ServerErrorKind};
 use http_retry_core::report::LeaveReason;
 
-/// The meaning of an error, and whether the connection that it came by is of no use any more.
+/// The meaning of an error; `ends_connection` if its connection is of no more use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Failure {
     pub(super) reason: LeaveReason,
     pub(super) ends_connection: bool,
 }
 
-/// The codes that servers answer, and those that the text of an error in a script names where its code is `ERR` (before
-/// 7.0).
+/// The error codes of servers. Before 7.0, an error in a script has the code `ERR` and names the real one in its text.
 const CODES: [(&str, LeaveReason); 16] = [
     ("NOAUTH", LeaveReason::Auth),
     ("WRONGPASS", LeaveReason::Auth),
@@ -33,13 +32,13 @@ const CODES: [(&str, LeaveReason); 16] = [
 ];
 
 impl Failure {
-    /// The failure without a reply.
+    /// Returns the failure of a command without a reply.
     pub(super) fn no_reply() -> Self {
         Self::with(LeaveReason::Timeout)
     }
 
     pub(super) fn of(error: &RedisError) -> Self {
-        // An answer of another kind may be half of another answer.
+        // A reply of the wrong kind may be a part of another reply.
         let is_unreadable = error.kind() == ErrorKind::Parse;
         let failure = Self::with(reason(error));
         Self {
@@ -56,13 +55,13 @@ impl Failure {
     }
 }
 
-/// Returns `true` if the server does not know a script, or no longer.
+/// Returns `true` if the server does not know a script, or no longer does.
 pub(super) fn is_unknown_script(error: &RedisError) -> bool {
     error.kind() == ErrorKind::Server(ServerErrorKind::NoScript)
 }
 
-/// Returns `true` if the server, or somebody on the way to it, does not speak RESP3. Each engine and proxy says so in its
-/// own words.
+/// Returns `true` if the server, or a proxy in front of it, does not support RESP3. Each engine and proxy words this
+/// error differently.
 pub(super) fn is_older_protocol(error: &RedisError) -> bool {
     let text = error.detail().unwrap_or("").to_ascii_lowercase();
     error.kind() == ErrorKind::RESP3NotSupported
