@@ -40,7 +40,7 @@ macro_rules! dialects {
         impl Dialect {
             $(
                 $(#[$feature])?
-                #[doc = concat!("What ", $what, " means by its answers.\n\n# Source\n\n", $source, ".")]
+                #[doc = concat!("The error responses of ", $what, ".\n\n# Source\n\n", $source, ".")]
                 pub fn $name() -> Self {
                     let own = Self::built_in(stringify!($name), $source, $family::$name());
                     $(let own = own.key_header(HeaderName::from_static($key));)?
