@@ -1,7 +1,8 @@
-//! Tools for tests of your own programs: a clock that jumps, a client that answers from a list, and
-//! with the feature `redis` a store in memory for several processes of a fleet.
+//! Tools for tests of your own programs: a clock that jumps, a client that responds from a script, and with the feature
+//! `redis` a store in memory for several processes of a fleet.
 
 mod script;
+mod script_body;
 
 #[doc(inline)]
 pub use http_retry_core::testing::{ManualRuntime, body_work};
@@ -9,3 +10,4 @@ pub use http_retry_core::testing::{ManualRuntime, body_work};
 #[doc(inline)]
 pub use http_retry_fleet::MemoryStore;
 pub use script::Script;
+pub use script_body::ScriptBody;

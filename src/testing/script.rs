@@ -1,18 +1,26 @@
 //! A client that responds from a script.
 
+use super::ScriptBody;
+use bytes::{Buf, Bytes};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
+use http_body::Body;
+use http_retry_core::runtime::Runtime;
+use http_retry_core::testing::ManualRuntime;
 use std::collections::VecDeque;
+use std::error::Error;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
 
 /// A client that gives the responses of a script in order, and then repeats the last one; 200 if there is none.
 ///
 /// It is a tower service for `http::Request<B>` (feature `tower`) and a last middleware for reqwest-middleware (feature
-/// `reqwest`), so tests need no network. Clones share the script and the record. It is always ready, responds at once
-/// except after [`hang`](Self::hang), and does not read the bodies of requests.
+/// `reqwest`), so tests need no network. Clones share the script and the record. It is always ready, reads the whole body
+/// of a request, and responds at once, except where [`delay`](Self::delay) or [`hang`](Self::hang) says otherwise.
 ///
 /// ```
 /// # {
@@ -44,13 +52,21 @@ pub struct Script(Arc<Mutex<ScriptState>>);
 
 #[derive(Default)]
 struct ScriptState {
-    responses: VecDeque<ScriptedResponse>,
+    entries: VecDeque<Entry>,
     requests: Vec<Request<()>>,
+    bodies: Vec<Vec<u8>>,
+}
+
+/// One entry of the script, and the time before it.
+#[derive(Clone)]
+struct Entry {
+    delay: Option<(ManualRuntime, Duration)>,
+    result: ScriptedResult,
 }
 
 #[derive(Clone)]
-enum ScriptedResponse {
-    Response(StatusCode, HeaderMap, String),
+enum ScriptedResult {
+    Response(StatusCode, HeaderMap, ScriptBody),
     Error(io::ErrorKind),
     InvalidStatus(u16),
     Hang,
@@ -69,8 +85,8 @@ impl Script {
     #[must_use]
     pub fn status(self, status: u16) -> Self {
         self.then(match StatusCode::from_u16(status) {
-            Ok(status) => ScriptedResponse::Response(status, HeaderMap::new(), String::new()),
-            Err(_) => ScriptedResponse::InvalidStatus(status),
+            Ok(status) => ScriptedResult::Response(status, HeaderMap::new(), ScriptBody::default()),
+            Err(_) => ScriptedResult::InvalidStatus(status),
         })
     }
 
@@ -78,21 +94,70 @@ impl Script {
     /// entry is not a response.
     #[must_use]
     pub fn header(self, name: &str, value: &str) -> Self {
-        if let Some(ScriptedResponse::Response(_, headers, _)) = self.state().responses.back_mut() {
+        self.edit_response(|headers, _| {
             if let (Ok(name), Ok(value)) =
                 (name.parse::<HeaderName>(), value.parse::<HeaderValue>())
             {
                 headers.append(name, value);
             }
-        }
-        self
+        })
     }
 
     /// Sets the body of the last response. Ignored if the last entry is not a response.
     #[must_use]
     pub fn body(self, text: &str) -> Self {
-        if let Some(ScriptedResponse::Response(_, _, body)) = self.state().responses.back_mut() {
-            text.clone_into(body);
+        self.edit_response(|_, body| body.set_text(text))
+    }
+
+    /// Ends the body of the last response with an I/O error of this kind, after its text: a connection that breaks in
+    /// the middle of a body. Ignored if the last entry is not a response.
+    ///
+    /// ```
+    /// use futures_util::FutureExt;
+    /// use http_body_util::BodyExt;
+    /// use http_retry::testing::Script;
+    /// use std::io::ErrorKind;
+    /// use tower::ServiceExt;
+    ///
+    /// let server = Script::new().status(200).body("hel").break_body(ErrorKind::ConnectionReset);
+    /// let request = http::Request::get("http://a.example/").body(String::new()).unwrap();
+    /// let response = server.oneshot(request).now_or_never().unwrap().unwrap();
+    /// let error = response.into_body().collect().now_or_never().unwrap().unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+    /// ```
+    #[must_use]
+    pub fn break_body(self, kind: io::ErrorKind) -> Self {
+        self.edit_response(|_, body| body.break_with(kind))
+    }
+
+    /// Makes the last entry take this long on the clock of `runtime`, the one that the layer has. Ignored if the script
+    /// is empty. Such a call is polled more than once, so it needs an executor.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use http_retry::testing::{ManualRuntime, Script};
+    /// use http_retry::tower::RetryLayer;
+    /// use std::time::Duration;
+    /// use tower::{BoxError, Layer, ServiceExt};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), BoxError> {
+    /// let runtime = ManualRuntime::new();
+    /// let policy = RetryPolicy::background().to_builder().attempt_timeout(Duration::from_secs(5)).build()?;
+    /// let server = Script::new()
+    ///     .status(200)
+    ///     .delay(&runtime, Duration::from_secs(8))
+    ///     .status(200)
+    ///     .delay(&runtime, Duration::from_secs(3));
+    /// let service = RetryLayer::new(policy).runtime(runtime).layer(server.clone());
+    /// service.oneshot(http::Request::get("http://a.example/").body(String::new())?).await?;
+    /// assert_eq!(server.calls().len(), 2); // the first attempt met its limit
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn delay(self, runtime: &ManualRuntime, time: Duration) -> Self {
+        if let Some(entry) = self.state().entries.back_mut() {
+            entry.delay = Some((runtime.clone(), time));
         }
         self
     }
@@ -100,7 +165,7 @@ impl Script {
     /// Adds an I/O error of this kind: with tower as it is, with reqwest as an error of a middleware.
     #[must_use]
     pub fn error(self, kind: io::ErrorKind) -> Self {
-        self.then(ScriptedResponse::Error(kind))
+        self.then(ScriptedResult::Error(kind))
     }
 
     /// Adds an attempt that never ends, so that a time limit must cut it.
@@ -123,7 +188,7 @@ impl Script {
     /// ```
     #[must_use]
     pub fn hang(self) -> Self {
-        self.then(ScriptedResponse::Hang)
+        self.then(ScriptedResult::Hang)
     }
 
     /// Returns the method and the whole URI of each request received, in order.
@@ -141,7 +206,7 @@ impl Script {
     /// use tower::ServiceExt;
     ///
     /// let server = Script::new();
-    /// let request = http::Request::get("http://a.example/").header("x-tenant", "7").body(()).unwrap();
+    /// let request = http::Request::get("http://a.example/").header("x-tenant", "7").body(String::new()).unwrap();
     /// server.clone().oneshot(request).now_or_never().unwrap().unwrap();
     /// assert_eq!(server.requests()[0].headers()["x-tenant"], "7");
     /// ```
@@ -150,29 +215,69 @@ impl Script {
         self.state().requests.clone()
     }
 
-    fn then(self, response: ScriptedResponse) -> Self {
-        self.state().responses.push_back(response);
+    /// Returns the bodies of the requests received, in order, each as far as it was read.
+    ///
+    /// ```
+    /// # use futures_util::FutureExt;
+    /// use http_retry::RetryPolicy;
+    /// use http_retry::testing::{ManualRuntime, Script};
+    /// use http_retry::tower::RetryLayer;
+    /// use tower::{Layer, ServiceExt};
+    ///
+    /// let server = Script::new().status(503).status(200);
+    /// let layer = RetryLayer::new(RetryPolicy::background()).runtime(ManualRuntime::new());
+    /// let request = http::Request::put("http://a.example/").body("seven".to_owned()).unwrap();
+    /// layer.layer(server.clone()).oneshot(request).now_or_never().unwrap().unwrap();
+    /// assert_eq!(server.bodies(), ["seven", "seven"]);
+    /// ```
+    #[must_use]
+    pub fn bodies(&self) -> Vec<Bytes> {
+        let state = self.state();
+        let bodies = state.bodies.iter().map(|body| Bytes::copy_from_slice(body));
+        bodies.collect()
+    }
+
+    fn then(self, result: ScriptedResult) -> Self {
+        let delay = None;
+        self.state().entries.push_back(Entry { delay, result });
         self
     }
 
-    async fn respond(self, request: Request<()>) -> io::Result<Response<String>> {
-        let response = {
-            let mut state = self.state();
-            state.requests.push(request);
-            match state.responses.len() {
-                0 | 1 => state.responses.front().cloned(),
-                _ => state.responses.pop_front(),
-            }
+    fn edit_response(self, edit: impl FnOnce(&mut HeaderMap, &mut ScriptBody)) -> Self {
+        if let Some(Entry {
+            result: ScriptedResult::Response(_, headers, body),
+            ..
+        }) = self.state().entries.back_mut()
+        {
+            edit(headers, body);
+        }
+        self
+    }
+
+    async fn respond<B>(self, request: Request<B>) -> io::Result<Response<ScriptBody>>
+    where
+        B: Body<Error: Into<Box<dyn Error + Send + Sync>>>,
+    {
+        let (parts, body) = request.into_parts();
+        let (number, entry) = self.next_entry(Request::from_parts(parts, ()));
+        self.record_body(number, body).await?;
+        let Some(Entry { delay, result }) = entry else {
+            return Ok(Response::new(ScriptBody::default()));
         };
-        match response {
-            None => Ok(Response::new(String::new())),
-            Some(ScriptedResponse::Error(kind)) => Err(kind.into()),
-            Some(ScriptedResponse::InvalidStatus(status)) => Err(io::Error::new(
+        if let Some((runtime, time)) = delay {
+            let delayed = runtime.sleep(time);
+            // A layer may start its time limit only when an attempt turns out to be pending.
+            yield_once().await;
+            delayed.await;
+        }
+        match result {
+            ScriptedResult::Error(kind) => Err(kind.into()),
+            ScriptedResult::InvalidStatus(status) => Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 format!("the script has the status {status}, which is not 100 to 999"),
             )),
-            Some(ScriptedResponse::Hang) => std::future::pending().await,
-            Some(ScriptedResponse::Response(status, headers, body)) => {
+            ScriptedResult::Hang => std::future::pending().await,
+            ScriptedResult::Response(status, headers, body) => {
                 let mut response = Response::new(body);
                 *response.status_mut() = status;
                 *response.headers_mut() = headers;
@@ -181,33 +286,77 @@ impl Script {
         }
     }
 
+    /// Records the head of a request, and returns its number and its entry of the script.
+    fn next_entry(&self, request: Request<()>) -> (usize, Option<Entry>) {
+        let mut state = self.state();
+        let number = state.requests.len();
+        state.requests.push(request);
+        state.bodies.push(Vec::new());
+        let entry = match state.entries.len() {
+            0 | 1 => state.entries.front().cloned(),
+            _ => state.entries.pop_front(),
+        };
+        (number, entry)
+    }
+
+    async fn record_body<B>(&self, number: usize, body: B) -> io::Result<()>
+    where
+        B: Body<Error: Into<Box<dyn Error + Send + Sync>>>,
+    {
+        let mut body = pin!(body);
+        while let Some(frame) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
+            let Ok(mut data) = frame.map_err(io::Error::other)?.into_data() else {
+                continue;
+            };
+            let data = data.copy_to_bytes(data.remaining());
+            if let Some(recorded) = self.state().bodies.get_mut(number) {
+                recorded.extend_from_slice(&data);
+            }
+        }
+        Ok(())
+    }
+
     fn state(&self) -> MutexGuard<'_, ScriptState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+async fn yield_once() {
+    let mut has_yielded = false;
+    poll_fn(|cx| {
+        if std::mem::replace(&mut has_yielded, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 impl fmt::Debug for Script {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.state();
         f.debug_struct("Script")
-            .field("responses", &state.responses.len())
+            .field("entries", &state.entries.len())
             .field("requests", &state.requests.len())
             .finish_non_exhaustive()
     }
 }
 
-impl<B> tower_service::Service<http::Request<B>> for Script {
-    type Response = Response<String>;
+impl<B> tower_service::Service<Request<B>> for Script
+where
+    B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
+{
+    type Response = Response<ScriptBody>;
     type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<Response<String>>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
 
-    fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<io::Result<()>> {
-        std::task::Poll::Ready(Ok(()))
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: http::Request<B>) -> Self::Future {
-        let (parts, _) = request.into_parts();
-        Box::pin(self.clone().respond(Request::from_parts(parts, ())))
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        Box::pin(self.clone().respond(request))
     }
 }
 
@@ -216,24 +365,25 @@ impl<B> tower_service::Service<http::Request<B>> for Script {
 impl reqwest_middleware::Middleware for Script {
     async fn handle(
         &self,
-        request: ::reqwest::Request,
+        mut request: ::reqwest::Request,
         _: &mut http::Extensions,
         _: reqwest_middleware::Next<'_>,
     ) -> reqwest_middleware::Result<::reqwest::Response> {
         use ::reqwest::ResponseBuilderExt;
 
-        let mut head = Request::new(());
-        *head.method_mut() = request.method().clone();
-        *head.uri_mut() = request.url().as_str().parse().unwrap_or_default();
-        *head.version_mut() = request.version();
-        *head.headers_mut() = request.headers().clone();
-        let responded = self.clone().respond(head).await;
+        let url = request.url().clone();
+        let mut scripted = Request::new(request.body_mut().take().unwrap_or_default());
+        *scripted.method_mut() = request.method().clone();
+        *scripted.uri_mut() = url.as_str().parse().unwrap_or_default();
+        *scripted.version_mut() = request.version();
+        *scripted.headers_mut() = request.headers().clone();
+        let responded = self.clone().respond(scripted).await;
         let (parts, body) = responded
             .map_err(reqwest_middleware::Error::middleware)?
             .into_parts();
         let mut response = Response::builder()
-            .url(request.url().clone())
-            .body(body)
+            .url(url)
+            .body(::reqwest::Body::wrap(body))
             .map_err(reqwest_middleware::Error::middleware)?;
         *response.status_mut() = parts.status;
         *response.headers_mut() = parts.headers;

@@ -95,7 +95,7 @@ impl Client {
 }
 
 impl Service<Request<String>> for Client {
-    type Response = http::Response<String>;
+    type Response = <Script as Service<Request<String>>>::Response;
     type Error = std::io::Error;
     type Future = <Script as Service<Request<String>>>::Future;
 

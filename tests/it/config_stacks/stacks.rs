@@ -7,7 +7,7 @@ use http_body_util::BodyExt;
 use http_retry::config::RetryConfig;
 use http_retry::report::RequestFailed;
 use http_retry::reqwest::RetryMiddleware;
-use http_retry::testing::{ManualRuntime, Script};
+use http_retry::testing::{ManualRuntime, Script, ScriptBody};
 use http_retry::tower::{Retry, RetryLayer};
 use http_retry::{RetryBody, RetryOverride, RetryReport};
 use reqwest::ResponseBuilderExt;
@@ -88,7 +88,8 @@ pub(super) fn by_tower<X, E>(
     ending: impl Fn(E) -> Ending,
 ) -> Played
 where
-    Retry<Script, X>: Service<Request<String>, Response = Response<RetryBody<String>>, Error = E>,
+    Retry<Script, X>:
+        Service<Request<String>, Response = Response<RetryBody<ScriptBody>>, Error = E>,
 {
     let bench = Bench::of(case);
     let service = settings(bench.layer()).layer(bench.script.clone());
@@ -182,9 +183,12 @@ pub(super) fn directly(case: &Case) -> Played {
         let order = Request::builder()
             .method(request.method())
             .uri(url.as_str());
-        let answer = script.clone().oneshot(order.body(()).unwrap());
+        let answer = script.clone().oneshot(order.body(String::new()).unwrap());
         let (head, body) = answer.now_or_never().unwrap().unwrap().into_parts();
-        let mut response = Response::builder().url(url).body(body).unwrap();
+        let mut response = Response::builder()
+            .url(url)
+            .body(reqwest::Body::wrap(body))
+            .unwrap();
         (*response.status_mut(), *response.headers_mut()) = (head.status, head.headers);
         ready(Ok::<_, Infallible>(reqwest::Response::from(response)))
     });

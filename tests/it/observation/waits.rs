@@ -56,6 +56,33 @@ impl Sum {
 }
 
 #[test]
+fn one_retry_is_one_sleep_with_a_gate_or_without() {
+    let refused = [
+        ("429", Some("5")),
+        ("503", Some("5")),
+        ("503", None),
+        ("429", None),
+    ];
+    for ((status, after), gate) in refused.into_iter().flat_map(|of| [(of, false), (of, true)]) {
+        let builder = RetryPolicy::builder().max_gate_wait(gate.then_some(SECOND * 60));
+        let policy = builder.backoff(Backoff::fixed(SECOND)).build().unwrap();
+        let runtime = ManualRuntime::new();
+        let script = Script::new().status(status.parse().unwrap());
+        let script = after
+            .into_iter()
+            .fold(script, |script, after| script.header("retry-after", after));
+        let layer = RetryLayer::new(policy).runtime(runtime.clone());
+        let report = by_tower(&layer, script.status(200));
+        assert_eq!(report.attempt_count(), 2, "{report}");
+        assert_eq!(
+            runtime.sleeps(),
+            [report.waited()],
+            "{status} {after:?} {gate}"
+        );
+    }
+}
+
+#[test]
 fn scheduled_delays_are_all_that_a_call_alone_waits() {
     let busy = |status: u16| {
         let script = Script::new().status(status).header("retry-after", "5");

@@ -2,7 +2,7 @@
 
 use super::stack::*;
 use http_retry::policy::{DelaySource, ErrorKind};
-use http_retry::testing::Script;
+use http_retry::testing::{Script, ScriptBody};
 use http_retry::tower::RetryLayer;
 use http_retry::{Attempt, Class, Reach, RetryReport, StopReason};
 use std::io;
@@ -140,7 +140,7 @@ fn numbers(stack: &mut Stack) -> [Option<u32>; 3] {
 fn send(
     client: &Script,
     request: Request,
-) -> Result<http::Response<http_retry::RetryBody<String>>, BoxError> {
+) -> Result<http::Response<http_retry::RetryBody<ScriptBody>>, BoxError> {
     let layer = RetryLayer::new(policy().build().unwrap());
     sent_through(layer, client, request)
 }

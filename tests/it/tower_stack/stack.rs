@@ -8,7 +8,7 @@ use http_body::Frame;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use http_retry::runtime::Runtime;
-use http_retry::testing::{ManualRuntime, Script};
+use http_retry::testing::{ManualRuntime, Script, ScriptBody};
 use http_retry::tower::{Boxed, Retry, RetryLayer, Unchanged};
 use http_retry::{
     Backoff, Jitter, ReportSlot, RetryBody, RetryBudget, RetryOverride, RetryPolicy,
@@ -269,10 +269,10 @@ pub(super) fn sent_through<X>(
     layer: RetryLayer<X>,
     client: &Script,
     request: Request,
-) -> Result<http::Response<RetryBody<String>>, BoxError>
+) -> Result<http::Response<RetryBody<ScriptBody>>, BoxError>
 where
     Retry<Script, X>:
-        Service<Request, Response = http::Response<RetryBody<String>>, Error = BoxError>,
+        Service<Request, Response = http::Response<RetryBody<ScriptBody>>, Error = BoxError>,
 {
     let service = layer.runtime(ManualRuntime::new()).layer(client.clone());
     let sent = service.oneshot(request).now_or_never();

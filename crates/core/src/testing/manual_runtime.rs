@@ -2,7 +2,9 @@
 
 use crate::policy::{Moment, splitmix64};
 use crate::runtime::{Runtime, Sleep};
-use std::future::{Future, poll_fn};
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
@@ -10,9 +12,10 @@ use std::time::Duration;
 
 /// A [`Runtime`] for tests: waits take no real time, and randomness repeats.
 ///
-/// By default the first poll of a wait moves the clock by its length, so a test does not stop.
-/// [`ManualRuntime::paused`] moves only by [`ManualRuntime::advance`]. Clones share the clock, the randomness and the record of
-/// waits: give one clone to the layer and keep another. It needs no executor's timer, and no real time passes.
+/// By default a wait that is polled moves the clock to its end, or to the end of the first wait that ends before it, so a
+/// test does not stop and a time limit cuts what is slower. [`ManualRuntime::paused`] moves only by
+/// [`ManualRuntime::advance`]. Clones share the clock, the randomness and the record of waits: give one clone to the layer
+/// and keep another. It needs no executor's timer, and no real time passes.
 ///
 /// Only waits take time: an attempt that makes none ends at the time at which it began.
 ///
@@ -67,6 +70,8 @@ struct World {
     paused: bool,
     sleeps: Vec<Duration>,
     waiting: Vec<Waker>,
+    /// The ends of the waits that are neither over nor dropped, and the number of waits for each.
+    ends: BTreeMap<Duration, usize>,
 }
 
 #[derive(Debug)]
@@ -88,18 +93,19 @@ impl Default for World {
             paused: false,
             sleeps: Vec::new(),
             waiting: Vec::new(),
+            ends: BTreeMap::new(),
         }
     }
 }
 
 impl ManualRuntime {
-    /// A clock at zero that waits move forward, the wall clock at 1970-01-01T00:00:00Z, and randomness from seed 0.
+    /// Creates a clock at zero that waits move forward, the wall clock at 1970-01-01T00:00:00Z, and randomness from seed 0.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A clock that only [`ManualRuntime::advance`] moves: a test stops at each wait, and looks around.
+    /// Creates a clock that only [`ManualRuntime::advance`] moves, so that a test can look at each wait.
     ///
     /// ```
     /// use futures_util::FutureExt;
@@ -137,8 +143,8 @@ impl ManualRuntime {
         self
     }
 
-    /// The same runtime with its wall clock at `wall` since 1970-01-01T00:00:00Z, for servers that name a date. It goes on with
-    /// the waits. Default 0.
+    /// The same runtime with its wall clock at `wall` since 1970-01-01T00:00:00Z, for servers that name a date. It advances
+    /// with the waits. Default 0.
     #[must_use]
     pub fn with_wall(self, wall: Duration) -> Self {
         self.world().wall = wall;
@@ -154,7 +160,8 @@ impl ManualRuntime {
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    /// The lengths of the waits that ended, in the order in which they did. One that was dropped before is not among them.
+    /// Returns the lengths of the waits that ended, in the order in which they did. A wait that was dropped before its end
+    /// is not among them.
     #[must_use]
     pub fn sleeps(&self) -> Vec<Duration> {
         self.world().sleeps.clone()
@@ -189,17 +196,63 @@ impl World {
         u128::from(upper) << 64 | u128::from(lower)
     }
 
-    /// Polls a wait of `duration` that ends at `until`.
-    fn poll(&mut self, duration: Duration, until: Duration, waker: &Waker) -> Poll<()> {
+    /// Polls a wait that ends at `until`. Unless paused, this moves the clock, but never past the end of another wait:
+    /// whoever polls that one must see that it ended first.
+    fn poll(&mut self, until: Duration, waker: &Waker) -> Poll<()> {
         if !self.paused && self.now < until {
-            self.pass(until.saturating_sub(self.now));
+            let mut later = self
+                .ends
+                .range((Bound::Excluded(self.now), Bound::Included(until)));
+            let next = later.next().map_or(until, |(end, _)| *end);
+            self.pass(next.saturating_sub(self.now));
         }
-        if self.now < until {
+        if self.now >= until {
+            return Poll::Ready(());
+        }
+        if self.paused {
             self.waiting.push(waker.clone());
-            return Poll::Pending;
         }
-        self.sleeps.push(duration);
-        Poll::Ready(())
+        Poll::Pending
+    }
+}
+
+/// A wait that is neither over nor dropped.
+struct Pending {
+    runtime: ManualRuntime,
+    until: Duration,
+}
+
+impl Pending {
+    fn new(runtime: ManualRuntime, until: Duration) -> Self {
+        let mut world = runtime.world();
+        let count = world.ends.entry(until).or_default();
+        *count = count.saturating_add(1);
+        drop(world);
+        Self { runtime, until }
+    }
+}
+
+impl Pending {
+    fn poll(&self, waker: &Waker) -> Poll<()> {
+        let mut world = self.runtime.world();
+        let polled = world.poll(self.until, waker);
+        let is_paused = world.paused;
+        drop(world);
+        // The wait that ends earlier may belong to nobody who polls it.
+        if polled.is_pending() && !is_paused {
+            waker.wake_by_ref();
+        }
+        polled
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        let mut world = self.runtime.world();
+        match world.ends.get_mut(&self.until) {
+            Some(count) if *count > 1 => *count = count.saturating_sub(1),
+            _ => drop(world.ends.remove(&self.until)),
+        }
     }
 }
 
@@ -217,22 +270,17 @@ impl Runtime for ManualRuntime {
     }
 
     fn sleep(&self, duration: Duration) -> Sleep {
-        let runtime = self.clone();
         let until = self.now().saturating_add(duration);
-        Box::pin(wait(runtime, duration, until))
+        let pending = Pending::new(self.clone(), until);
+        Box::pin(async move {
+            poll_fn(|cx| pending.poll(cx.waker())).await;
+            pending.runtime.world().sleeps.push(duration);
+        })
     }
 
     fn key_entropy(&self) -> u128 {
         self.world().next_key()
     }
-}
-
-fn wait(
-    runtime: ManualRuntime,
-    duration: Duration,
-    until: Duration,
-) -> impl Future<Output = ()> + Send {
-    poll_fn(move |cx| runtime.world().poll(duration, until, cx.waker()))
 }
 
 #[cfg(test)]

@@ -46,3 +46,25 @@ fn keys_follow_from_the_seed_the_runtime_and_the_count() {
     let different: BTreeSet<u128> = all.iter().copied().collect();
     assert_eq!(different.len(), all.len());
 }
+
+#[test]
+fn a_wait_does_not_pass_the_end_of_an_earlier_one() {
+    let runtime = ManualRuntime::new();
+    let (mut long, mut short) = (runtime.sleep(SECOND * 8), runtime.sleep(SECOND * 5));
+    assert!((&mut long).now_or_never().is_none());
+    assert!((&mut short).now_or_never().is_some());
+    assert_eq!(runtime.now(), SECOND * 5);
+    assert!(long.now_or_never().is_some());
+    assert_eq!(runtime.sleeps(), [SECOND * 5, SECOND * 8]);
+}
+
+#[test]
+fn a_wait_that_nobody_polls_holds_no_other_one_up() {
+    let runtime = ManualRuntime::new();
+    let _unpolled = runtime.sleep(SECOND);
+    drop(runtime.sleep(SECOND * 2));
+    let mut long = runtime.sleep(SECOND * 3);
+    assert!((&mut long).now_or_never().is_none());
+    assert!(long.now_or_never().is_some());
+    assert_eq!(runtime.now(), SECOND * 3);
+}
