@@ -7,6 +7,7 @@ use http_retry::config::{Document, RetryConfig};
 use http_retry::llm::LlmPreset;
 use http_retry::report::DeadLetter;
 use http_retry::reqwest::RetryMiddleware;
+use http_retry::route::{RequestHead, Router};
 use http_retry::rules::{Action, Condition, Failover, OnExhausted, Rule};
 use http_retry::run::Runner;
 use http_retry::services::{RequestOverrides, RouteSummary, Service, ServiceRoute, Services};
@@ -293,4 +294,31 @@ fn place(route: &RouteSummary) -> impl PartialEq + std::fmt::Debug + use<> {
     let actions: Vec<String> = route.rules.iter().map(|rule| rule.1.clone()).collect();
     let name = (route.service.clone(), route.route.clone());
     (name, actions, route.worst_case, route.policy.retry_limit())
+}
+
+#[test]
+fn services_that_stay_as_they_are_are_shared_with_those_before() {
+    let service = |name: &str, max_retries: u32| {
+        Service::new(name, retries(max_retries)).host(&format!("{name}.example"))
+    };
+    let before = Services::builder(retries(0));
+    let before = before
+        .service(service("mail", 1))
+        .service(service("orders", 1));
+    let before = before.service(service("gone", 1)).build().unwrap();
+    let after = before.to_builder().service(service("orders", 3));
+    let after = after.remove("gone").build().unwrap();
+    let route = |services: &Services, name: &str| {
+        let uri = format!("https://{name}.example/").parse().unwrap();
+        services.route(&RequestHead::new(&Method::GET, &uri), None)
+    };
+    assert!(Arc::ptr_eq(&route(&before, "mail"), &route(&after, "mail")));
+    assert_eq!(route(&after, "orders").policy().retry_limit(), 3);
+    assert_eq!(route(&before, "orders").policy().retry_limit(), 1);
+    assert_eq!(route(&after, "gone").policy().retry_limit(), 0);
+    let twice = after
+        .to_builder()
+        .service(service("new", 1))
+        .service(service("new", 2));
+    assert_eq!(twice.build().unwrap_err().given(), "new");
 }

@@ -2,12 +2,14 @@
 
 pub(crate) mod chains;
 pub(crate) mod failover;
+mod host_map;
 pub(crate) mod matching;
 mod services;
 mod shared_services;
 
 pub(crate) use chains::{Broken, Chains};
 pub(crate) use failover::Rebase;
+pub use host_map::HostMap;
 pub(crate) use services::{ServiceEntry, ServiceTable};
 pub use shared_services::SharedServices;
 
@@ -186,10 +188,14 @@ impl Route {
     /// Creates a route with this policy, a default budget of its own, and no service name.
     #[must_use]
     pub fn new(policy: RetryPolicy) -> Self {
+        Self::with_budgets(policy, Budgets::One(RetryBudget::default()))
+    }
+
+    pub(crate) fn with_budgets(policy: RetryPolicy, budget: Budgets) -> Self {
         Self {
             keeps_head: policy.may_respond(),
             policy,
-            budget: Budgets::One(RetryBudget::default()),
+            budget,
             names_budget: false,
             alone: false,
             service: None,
@@ -266,6 +272,11 @@ impl Route {
     #[inline]
     pub fn allowed(&self, own: RetryOverride) -> RetryOverride {
         self.overrides.allowed(own)
+    }
+
+    /// Returns `true` if its policy names a budget, an observer or another service.
+    pub(crate) fn uses_names(&self) -> bool {
+        !(self.budgets.is_empty() && self.dead_letters.is_empty() && self.destinations.is_empty())
     }
 
     /// Returns the budgets named by the policy's rules.

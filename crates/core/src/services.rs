@@ -68,7 +68,8 @@ pub struct Services(Arc<ServicesInner>);
 struct ServicesInner {
     services: route::ServiceTable,
     budgets: KeptBudgets,
-    fleet: Option<Arc<dyn SharedServices>>,
+    /// The settings that the services were built from, without those that they followed.
+    given: ServicesBuilder,
 }
 
 /// The budgets that later services take over with [`ServicesBuilder::following`].
@@ -90,6 +91,7 @@ impl Services {
             services: BTreeMap::new(),
             twice: None,
             before: KeptBudgets::default(),
+            built: None,
             rest_budget: None,
             fleet: None,
             budgets: BTreeMap::new(),
@@ -118,6 +120,31 @@ impl Services {
         summary::routes(&self.0)
     }
 
+    /// Returns a builder with these services and settings, to add, replace or remove some of them while the program
+    /// runs. It follows these services ([`following`](ServicesBuilder::following)), and
+    /// [`build`](ServicesBuilder::build) shares each service that stays as it is, instead of building it again.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use http_retry::services::{Service, Services};
+    ///
+    /// let orders = Service::new("orders", RetryPolicy::background()).host("orders.example.com");
+    /// let mail = Service::new("mail", RetryPolicy::background()).host("mail.example.com");
+    /// let before = Services::builder(RetryPolicy::background()).service(orders.clone()).service(mail).build()?;
+    ///
+    /// let slower = orders.base_url("https://orders.example.com");
+    /// let after = before.to_builder().service(slower).remove("mail").build()?;
+    /// assert!(after.names().eq(["orders"]));
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    pub fn to_builder(&self) -> ServicesBuilder {
+        ServicesBuilder {
+            before: self.0.budgets.clone(),
+            built: Some(self.clone()),
+            ..self.0.given.clone()
+        }
+    }
+
     /// Returns the names of the services, in alphabetical order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.services.by_name.keys().map(|name| &**name)
@@ -129,10 +156,12 @@ impl Services {
 #[must_use]
 pub struct ServicesBuilder {
     policy: RetryPolicy,
-    services: BTreeMap<Arc<str>, Service>,
+    services: BTreeMap<Arc<str>, Arc<Service>>,
     /// The first name that was used for two services.
     twice: Option<Arc<str>>,
     before: KeptBudgets,
+    /// The services that this builder started from.
+    built: Option<Services>,
     rest_budget: Option<RetryBudget>,
     fleet: Option<Arc<dyn SharedServices>>,
     budgets: BTreeMap<Arc<str>, RetryBudget>,
@@ -140,14 +169,33 @@ pub struct ServicesBuilder {
 }
 
 impl ServicesBuilder {
-    /// Adds a service. The order does not matter, since the most specific match wins. Two services with the same name
-    /// or the same match are an error at [`build`](Self::build).
+    /// Adds a service, or replaces one that the builder started from. The order does not matter, since the most specific
+    /// match wins. Two services with the same name or the same match are an error at [`build`](Self::build).
     pub fn service(mut self, service: Service) -> Self {
         let name = service.name().clone();
-        if self.services.insert(name.clone(), service).is_some() {
+        let replaced = self.services.insert(name.clone(), Arc::new(service));
+        if replaced.is_some_and(|replaced| self.built_entry(&replaced).is_none()) {
             self.twice.get_or_insert(name);
         }
         self
+    }
+
+    /// Removes a service. An unknown name is ignored.
+    pub fn remove(mut self, name: &str) -> Self {
+        self.services.remove(name);
+        self
+    }
+
+    /// Returns the built form of a service, if the builder started from it.
+    fn built_entry(&self, service: &Arc<Service>) -> Option<&Arc<route::ServiceEntry>> {
+        let built = &self.built.as_ref()?.0;
+        let name = service.name();
+        let is_same = built
+            .given
+            .services
+            .get(name)
+            .is_some_and(|before| Arc::ptr_eq(before, service));
+        is_same.then(|| built.services.by_name.get(name)).flatten()
     }
 
     /// Names a budget, for rules that pay from a separate one
@@ -232,7 +280,7 @@ impl Router for Services {
     }
 
     fn fleet(&self) -> Option<Arc<dyn SharedServices>> {
-        self.0.fleet.clone()
+        self.0.given.fleet.clone()
     }
 }
 

@@ -219,6 +219,12 @@ impl RequestLine {
         &self.authority
     }
 
+    /// Returns the host without its port, or an empty string if it is not known.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        without_port(&self.authority)
+    }
+
     /// Returns `true` if the request goes to this host: `api.example.com`, or `*.example.com` for the hosts below it.
     /// Case and port are ignored.
     ///
@@ -232,7 +238,7 @@ impl RequestLine {
     /// ```
     #[must_use]
     pub fn is_to(&self, host: &str) -> bool {
-        is_host_like(host, without_port(&self.authority))
+        is_host_like(host, self.host())
     }
 
     /// Returns the path, without the query.

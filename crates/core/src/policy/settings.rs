@@ -232,6 +232,9 @@ impl RetryPolicy {
 
     /// Returns the same policy under another name.
     pub(crate) fn named(&self, name: String) -> Self {
+        if *self.0.name == *name {
+            return self.clone();
+        }
         let mut settings = Settings::clone(&self.0);
         settings.name = name.into();
         Self(Arc::new(settings))

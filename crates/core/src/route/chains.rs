@@ -13,7 +13,7 @@ pub(crate) const MAX_CHAIN: usize = 16;
 pub(crate) struct Chains {
     /// The built services, each with the length of the longest chain that starts at it.
     made: BTreeMap<Arc<str>, (Arc<ServiceEntry>, usize)>,
-    trail: Vec<Arc<str>>,
+    path: Vec<Arc<str>>,
 }
 
 /// The reason for which a failover to a service is not allowed.
@@ -31,36 +31,36 @@ impl Chains {
 
     /// Starts a service. The services that it fails over to are built before its [`end`](Self::end).
     pub(crate) fn begin(&mut self, name: &Arc<str>) {
-        self.trail.push(Arc::clone(name));
+        self.path.push(Arc::clone(name));
     }
 
     /// Finishes the service that was started last, after all that it fails over to.
-    pub(crate) fn end(&mut self, service: ServiceEntry) -> Arc<ServiceEntry> {
-        self.trail.pop();
+    pub(crate) fn end(&mut self, service: Arc<ServiceEntry>) -> Arc<ServiceEntry> {
+        self.path.pop();
         let all = service.routes.iter().map(|(_, _, route)| route);
         let all = all.chain([&service.rest]);
         let next = all.flat_map(|route| route.destinations.keys());
         let lengths = next.filter_map(|name| Some(self.made.get(name)?.1));
         let length = lengths.max().unwrap_or_default().saturating_add(1);
-        let (name, service) = (Arc::clone(&service.name), Arc::new(service));
+        let name = Arc::clone(&service.name);
         self.made.insert(name, (Arc::clone(&service), length));
         service
     }
 
     /// Returns `true` if this service is on the path to the one under construction.
     pub(crate) fn is_ancestor(&self, name: &str) -> bool {
-        self.trail.iter().any(|service| **service == *name)
+        self.path.iter().any(|service| **service == *name)
     }
 
     /// Returns `true` if one more service would make the path too long.
     pub(crate) fn are_full(&self) -> bool {
-        self.trail.len() >= MAX_CHAIN
+        self.path.len() >= MAX_CHAIN
     }
 
     /// Checks that the service under construction may fail over to this one, which may not be built yet.
     pub(crate) fn check_step(&self, name: &str) -> Result<(), Broken> {
         if self.is_ancestor(name) {
-            let way = [self.trail.as_slice(), &[name.into()]].concat();
+            let way = [self.path.as_slice(), &[name.into()]].concat();
             return Err(Broken::Circle(way.join(" -> ")));
         }
         if self.are_full() {

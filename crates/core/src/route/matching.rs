@@ -136,8 +136,7 @@ pub(crate) fn base_url(text: &str) -> Option<Uri> {
 /// Returns `true` if an authority matches a pattern. A pattern without a port matches any port. A pattern with the
 /// scheme's default port also matches authorities without one.
 fn matches_authority(pattern: &str, authority: &str, scheme: Option<&str>) -> bool {
-    let authority = authority.to_ascii_lowercase();
-    let hosts = [without_port(&authority), &authority];
+    let hosts = [without_port(authority), authority];
     let default_port = match scheme {
         Some("https") => ":443",
         Some("http") => ":80",
@@ -145,7 +144,7 @@ fn matches_authority(pattern: &str, authority: &str, scheme: Option<&str>) -> bo
     };
     let host = pattern.strip_suffix(default_port);
     hosts.iter().any(|host| is_host_like(pattern, host))
-        || host.is_some_and(|host| is_host_like(host, &authority))
+        || host.is_some_and(|host| is_host_like(host, authority))
 }
 
 #[cfg(test)]

@@ -1,15 +1,20 @@
 //! Services, and the lookup of the service and route of a request.
 
 use super::matching::Matching;
-use super::{RequestHead, Route, Router};
+use super::{HostMap, RequestHead, Route, Router};
+use crate::policy::without_port;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Services by name, and the route for requests that belong to none.
+/// Services by name and by host, and the route for requests that belong to none.
 pub(crate) struct ServiceTable {
     pub(crate) by_name: BTreeMap<Arc<str>, Arc<ServiceEntry>>,
-    pub(crate) rest: Arc<Route>,
+    /// The services whose match names hosts, under each of these.
+    by_host: HostMap<Arc<ServiceEntry>>,
+    /// The services whose match names no host.
+    at_any_host: Vec<Arc<ServiceEntry>>,
+    rest: Arc<Route>,
 }
 
 pub(crate) struct ServiceEntry {
@@ -21,15 +26,61 @@ pub(crate) struct ServiceEntry {
 }
 
 impl ServiceTable {
+    pub(crate) fn new(by_name: BTreeMap<Arc<str>, Arc<ServiceEntry>>, rest: Arc<Route>) -> Self {
+        let (mut by_host, mut at_any_host) = (HostMap::default(), Vec::new());
+        for service in by_name.values() {
+            let Some(matching) = &service.matching else {
+                continue;
+            };
+            if matching.hosts.is_empty() {
+                at_any_host.push(Arc::clone(service));
+            }
+            for host in &matching.hosts {
+                by_host.insert(host, Arc::clone(service));
+                // Requests to a default port do not name it; `rank` checks that their scheme has it.
+                for port in [":80", ":443"] {
+                    if let Some(host) = host.strip_suffix(port) {
+                        by_host.insert(host, Arc::clone(service));
+                    }
+                }
+            }
+        }
+        Self {
+            by_name,
+            by_host,
+            at_any_host,
+            rest,
+        }
+    }
+
+    pub(crate) fn rest(&self) -> &Arc<Route> {
+        &self.rest
+    }
+
     /// Returns the service with the most specific match; among equals, the first by name.
     fn most_specific(&self, head: &RequestHead<'_>) -> Option<&Arc<ServiceEntry>> {
-        let ranked = self.by_name.values().filter_map(|service| {
-            let rank = service.matching.as_ref()?.rank(head)?;
-            Some((Reverse(rank), service))
-        });
-        let first = ranked.min_by_key(|(rank, _)| *rank);
-        first.map(|(_, service)| service)
+        let authority = head.authority().unwrap_or_default();
+        let host = without_port(authority);
+        let with_port = (host.len() < authority.len()).then(|| self.by_host.get(authority));
+        let named = self
+            .by_host
+            .get(host)
+            .chain(with_port.into_iter().flatten());
+        // A match without a host is less specific than every match with one.
+        best(named, head).or_else(|| best(self.at_any_host.iter(), head))
     }
+}
+
+fn best<'s>(
+    services: impl Iterator<Item = &'s Arc<ServiceEntry>>,
+    head: &RequestHead<'_>,
+) -> Option<&'s Arc<ServiceEntry>> {
+    let ranked = services.filter_map(|service| {
+        let rank = service.matching.as_ref()?.rank(head)?;
+        Some((service, rank))
+    });
+    let first = ranked.min_by_key(|(service, rank)| (Reverse(*rank), &service.name));
+    first.map(|(service, _)| service)
 }
 
 impl Router for ServiceTable {

@@ -37,23 +37,22 @@ pub(super) fn services(given: &ServicesBuilder) -> Result<ServicesInner, Vec<Con
     for service in given.services.values() {
         builder.service(service);
     }
-    let rest = Route::new(given.policy.clone());
     let rest = Route {
-        budget: builder.budget_of_the_rest(),
         names_budget: given.rest_budget.is_some(),
-        ..rest
+        ..Route::with_budgets(given.policy.clone(), builder.budget_of_the_rest())
     };
     let rest = builder.route("services", rest);
     if !builder.errors.is_empty() {
         return Err(builder.errors);
     }
     Ok(ServicesInner {
-        services: route::ServiceTable {
-            by_name: builder.chains.services(),
-            rest: Arc::new(rest),
-        },
+        services: route::ServiceTable::new(builder.chains.services(), Arc::new(rest)),
         budgets: builder.budgets,
-        fleet: given.fleet.clone(),
+        given: ServicesBuilder {
+            before: KeptBudgets::default(),
+            built: None,
+            ..given.clone()
+        },
     })
 }
 
@@ -65,7 +64,9 @@ impl Builder<'_> {
         }
         let mut matches = HashMap::new();
         for (name, service) in &self.given.services {
-            self.errors.extend(service.check().err());
+            if self.given.built_entry(service).is_none() {
+                self.errors.extend(service.check().err());
+            }
             let matching = service.place.matching.in_order();
             if matching.is_open() {
                 continue;
@@ -118,13 +119,29 @@ impl Builder<'_> {
         budget
     }
 
+    /// Returns the earlier form of a service that stays as it is. One that names a budget, an observer or another service
+    /// is built again, since the name may mean something else now.
+    fn unchanged(&self, service: &Arc<Service>) -> Option<Arc<route::ServiceEntry>> {
+        let entry = self.given.built_entry(service)?;
+        let all = entry.routes.iter().map(|(_, _, route)| route);
+        let mut all = all.chain([&entry.rest]);
+        all.all(|route| !route.uses_names())
+            .then(|| Arc::clone(entry))
+    }
+
     /// Builds a service, after every service that it fails over to.
-    fn service(&mut self, service: &Service) -> Arc<route::ServiceEntry> {
+    fn service(&mut self, service: &Arc<Service>) -> Arc<route::ServiceEntry> {
         let name = service.name();
         if let Some(made) = self.chains.built(name) {
             return made;
         }
         self.chains.begin(name);
+        if let Some(entry) = self.unchanged(service) {
+            let own = self.given.before.own.get_key_value(name);
+            let own = own.map(|(name, kept)| (Arc::clone(name), kept.clone()));
+            self.budgets.own.extend(own);
+            return self.chains.end(entry);
+        }
         let own = match &service.place.budget {
             Some(budget) => budget.clone(),
             None => self.own_budget(service),
@@ -138,12 +155,12 @@ impl Builder<'_> {
         }
         let rest = self.route_of((service, &own), &service.place, name.to_string());
         let matching = service.place.matching.clone();
-        self.chains.end(route::ServiceEntry {
+        self.chains.end(Arc::new(route::ServiceEntry {
             name: Arc::clone(name),
             matching: (!matching.is_open()).then_some(matching),
             routes,
             rest,
-        })
+        }))
     }
 
     /// Builds a route of a service. If the route has no budget, the service's budget pays.
@@ -155,14 +172,14 @@ impl Builder<'_> {
     ) -> Arc<Route> {
         let field = format!("services.{label}");
         let budget = place.budget.as_ref();
+        let own_or_given = Budgets::One(budget.unwrap_or(own).clone());
         let route = Route {
-            budget: Budgets::One(budget.unwrap_or(own).clone()),
             names_budget: budget.or(service.place.budget.as_ref()).is_some(),
             alone: service.alone,
             service: Some(Arc::clone(service.name())),
             overrides: service.overrides.by(&place.policy),
             base: service.base_url.clone(),
-            ..Route::new(place.policy.named(label))
+            ..Route::with_budgets(place.policy.named(label), own_or_given)
         };
         Arc::new(self.route(&field, route))
     }

@@ -61,7 +61,7 @@ pub struct RouteSummary {
 /// Returns the entries of services, and whether each shares its gate.
 pub(super) fn routes(inner: &ServicesInner) -> Vec<RouteSummary> {
     let services = &inner.services;
-    let in_fleet = inner.fleet.is_some();
+    let in_fleet = inner.given.fleet.is_some();
     let mut costs = Costs {
         services,
         known: BTreeMap::new(),
@@ -73,7 +73,7 @@ pub(super) fn routes(inner: &ServicesInner) -> Vec<RouteSummary> {
         }
         all.push(summary(Some(name), None, &service.rest, &mut costs));
     }
-    all.push(summary(None, None, &services.rest, &mut costs));
+    all.push(summary(None, None, services.rest(), &mut costs));
     for route in &mut all {
         route.shares_gate &= in_fleet;
     }

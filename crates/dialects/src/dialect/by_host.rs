@@ -3,6 +3,7 @@
 use super::Dialect;
 use http_retry_core::ConfigError;
 use http_retry_core::policy::{Classify, Outcome, Pointer, Verdict};
+use http_retry_core::route::HostMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -33,25 +34,45 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Dialects {
+    /// The built-in hosts, then those that were added.
     hosts: Vec<(String, Dialect)>,
+    /// The index in `hosts` by host.
+    by_host: HostMap<u32>,
     inspect_success: bool,
 }
+
+/// The most hosts: a row's number has 16 bits for the index of its host.
+const MAX_HOSTS: usize = 1 << ROW_BITS;
 
 impl Dialects {
     /// Creates the map of the built-in dialects and their public hosts, such as `api.github.com` and `*.amazonaws.com`:
     /// 46 hosts. Services that run on their users' own hosts, such as Kubernetes, are not in it.
     pub fn by_host() -> Self {
-        Self {
-            hosts: built_in(),
+        let empty = Self {
+            hosts: Vec::new(),
+            by_host: HostMap::default(),
             inspect_success: false,
-        }
+        };
+        let built_in = HOSTS.iter().filter_map(|(host, name)| {
+            let dialect = match *name {
+                // All of Amazon's services share one host pattern.
+                "aws" => Dialect::s3().and(Dialect::aws()),
+                name => Dialect::get(name).ok()?,
+            };
+            Some((*host, dialect))
+        });
+        built_in.fold(empty, |all, (host, dialect)| all.host(host, dialect))
     }
 
-    /// Adds a host, such as `api.example.com` or `*.example.com`, and its dialect, before the other hosts. The port of
-    /// a request is ignored. The policy's `build` rejects a host with a port, and anything that is not a host.
+    /// Adds a host, such as `api.example.com` or `*.example.com`, and its dialect. If several patterns match a request, the
+    /// one that was added last decides. The port of a request is ignored. The policy's `build` rejects a host with a port,
+    /// anything that is not a host, and more than 65,536 hosts, the built-in ones included.
     pub fn host(mut self, host: impl Into<String>, dialect: Dialect) -> Self {
         let host = host.into().to_ascii_lowercase();
-        self.hosts.insert(0, (host, dialect));
+        // `check` rejects a table in which this index does not fit.
+        let index = u32::try_from(self.hosts.len()).unwrap_or(u32::MAX);
+        self.by_host.insert(&host, index);
+        self.hosts.push((host, dialect));
         self
     }
 
@@ -68,10 +89,9 @@ impl Dialects {
 impl Dialects {
     /// Returns the dialect of the host that a request went to, and its index in the list.
     fn of(&self, outcome: &Outcome<'_>) -> Option<(u32, &Dialect)> {
-        let request = outcome.request()?;
-        let mut hosts = (0..).zip(&self.hosts);
-        let (place, (_, dialect)) = hosts.find(|(_, (host, _))| request.is_to(host))?;
-        Some((place, dialect))
+        let index = *self.by_host.get(outcome.request()?.host()).max()?;
+        let (_, dialect) = self.hosts.get(usize::try_from(index).ok()?)?;
+        Some((index, dialect))
     }
 }
 
@@ -81,8 +101,8 @@ const ROW_BITS: u32 = 16;
 /// The settings for idempotency keys are not taken from these dialects, since the host name is no proof of the service.
 impl Classify for Dialects {
     fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
-        let (place, dialect) = self.of(outcome)?;
-        dialect.verdict(outcome, self.inspect_success, place << ROW_BITS)
+        let (index, dialect) = self.of(outcome)?;
+        dialect.verdict(outcome, self.inspect_success, index << ROW_BITS)
     }
 
     fn reads_body(&self, outcome: &Outcome<'_>) -> bool {
@@ -102,8 +122,8 @@ impl Classify for Dialects {
     }
 
     fn row_name(&self, row: u32) -> Option<Arc<str>> {
-        let place = usize::try_from(row >> ROW_BITS).ok()?;
-        let (_, dialect) = self.hosts.get(place)?;
+        let index = usize::try_from(row >> ROW_BITS).ok()?;
+        let (_, dialect) = self.hosts.get(index)?;
         dialect.row_name(row & ((1 << ROW_BITS) - 1))
     }
 
@@ -120,6 +140,14 @@ impl Classify for Dialects {
     }
 
     fn check(&self) -> Result<(), ConfigError> {
+        if self.hosts.len() > MAX_HOSTS {
+            let (count, allowed) = (self.hosts.len(), format!("must be at most {MAX_HOSTS}"));
+            return Err(ConfigError::new(
+                "dialects.hosts",
+                count.to_string(),
+                allowed,
+            ));
+        }
         for (host, dialect) in &self.hosts {
             if !is_pattern(host) {
                 let allowed = "must be a host without a port: api.example.com or *.example.com";
@@ -180,19 +208,6 @@ const HOSTS: [(&str, &str); 46] = [
     ("api.emailit.com", "emailit"),
     ("api.brevo.com", "brevo"),
 ];
-
-/// Returns the built-in dialects by their public hosts.
-fn built_in() -> Vec<(String, Dialect)> {
-    let known = HOSTS.iter().filter_map(|(host, name)| {
-        let dialect = match *name {
-            // All of Amazon's services share one host pattern.
-            "aws" => Dialect::s3().and(Dialect::aws()),
-            name => Dialect::get(name).ok()?,
-        };
-        Some(((*host).to_owned(), dialect))
-    });
-    known.collect()
-}
 
 /// Returns `true` if a text is a host without a port, in lower case, with an optional `*` for its first labels.
 fn is_pattern(text: &str) -> bool {
