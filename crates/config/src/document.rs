@@ -1,5 +1,9 @@
 //! The document: its keys and their types, before names are resolved and layers are merged.
 
+mod matches;
+
+pub(super) use matches::MatchKeys;
+
 use super::problems::{Diagnostics, Path};
 use super::reader::{Checked, Reader, Spanned, block};
 use super::retry::{DialectChoice, Gating, Retry, RetryBlock};
@@ -7,13 +11,12 @@ use super::rule::{Otherwise, RowKeys, Rule};
 use super::shown;
 use super::value::Value;
 use super::values::{
-    BaseUrl, Capacity, Cost, Duration, HeaderKey, Host, List, MAX_TOKENS, MethodName, Name, Number,
-    PathPattern, Scheme, Several, leaf,
+    BaseUrl, Capacity, Cost, Duration, HeaderKey, List, MAX_TOKENS, Name, Number, leaf,
 };
 use super::words::{Word, words};
 use http_retry_core::budget::{RetryBudget, RetryBudgetBuilder};
 use http_retry_core::services::RequestOverrides;
-use serde::Deserialize;
+use matches::{Matches, RouteMatch, ServiceMatch};
 use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -69,7 +72,7 @@ place_block! {
     } {
         dialects: ByName<DialectKeys>,
         gate: Spanned<Gating>,
-        services: ByName<ServiceKeys>,
+        services: IgnoredAny,
     }
 }
 
@@ -206,113 +209,6 @@ block! {
     }
 }
 
-block! {
-    MatchKeys {
-        host: Several<Host>,
-        scheme: Several<Scheme>,
-        path: Several<PathPattern>,
-        method: Several<MethodName>,
-    }
-}
-
-block! {
-    RouteMatchKeys {
-        path: Several<PathPattern>,
-        method: Several<MethodName>,
-    }
-}
-
-/// The conditions under which a request belongs to a service.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(try_from = "MatchKeys")]
-pub(super) struct ServiceMatch(pub(super) MatchKeys);
-
-/// The conditions under which a request of a service belongs to a route.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(try_from = "RouteMatchKeys")]
-pub(super) struct RouteMatch(pub(super) MatchKeys);
-
-impl TryFrom<MatchKeys> for ServiceMatch {
-    type Error = &'static str;
-
-    fn try_from(keys: MatchKeys) -> Result<Self, &'static str> {
-        if keys.is_open() {
-            return Err(
-                "matches nothing in particular: give at least one of host, scheme, path, method",
-            );
-        }
-        Ok(Self(keys))
-    }
-}
-
-impl TryFrom<RouteMatchKeys> for RouteMatch {
-    type Error = &'static str;
-
-    fn try_from(RouteMatchKeys { path, method }: RouteMatchKeys) -> Result<Self, &'static str> {
-        let keys = MatchKeys {
-            path,
-            method,
-            ..MatchKeys::default()
-        };
-        if keys.is_open() {
-            return Err("matches nothing in particular: give at least one of path, method");
-        }
-        Ok(Self(keys))
-    }
-}
-
-/// A match in a canonical order, so that equal matches compare as equal.
-pub(super) type InOrder = [Vec<String>; 4];
-
-impl MatchKeys {
-    fn is_open(&self) -> bool {
-        let texts = [
-            self.host.is_some(),
-            self.scheme.is_some(),
-            self.path.is_some(),
-        ];
-        !texts.contains(&true) && self.method.is_none()
-    }
-
-    pub(super) fn hosts(&self) -> impl Iterator<Item = &str> {
-        self.host.iter().flat_map(|all| &all.0).map(|host| &*host.0)
-    }
-
-    pub(super) fn schemes(&self) -> impl Iterator<Item = &str> {
-        self.scheme
-            .iter()
-            .flat_map(|all| &all.0)
-            .map(|scheme| &*scheme.0)
-    }
-
-    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
-        self.path.iter().flat_map(|all| &all.0).map(|path| &*path.0)
-    }
-
-    pub(super) fn methods(&self) -> impl Iterator<Item = &http::Method> {
-        self.method
-            .iter()
-            .flat_map(|all| &all.0)
-            .map(|method| &method.0)
-    }
-
-    pub(super) fn in_order(&self) -> InOrder {
-        let mut all = [
-            self.hosts()
-                .map(str::to_ascii_lowercase)
-                .collect::<Vec<_>>(),
-            self.schemes().map(str::to_ascii_lowercase).collect(),
-            self.paths().map(str::to_owned).collect(),
-            self.methods().map(ToString::to_string).collect(),
-        ];
-        for list in &mut all {
-            list.sort();
-            list.dedup();
-        }
-        all
-    }
-}
-
 /// A document whose parts are each valid.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Spec {
@@ -321,7 +217,7 @@ pub(super) struct Spec {
     pub(super) policies: BTreeMap<String, Retry>,
     pub(super) dialects: BTreeMap<String, Spanned<DialectKeys>>,
     pub(super) place: LevelSpec,
-    pub(super) services: BTreeMap<String, ServiceSpec>,
+    pub(super) services: BTreeMap<String, Arc<ServiceSpec>>,
 }
 
 /// The settings that the document, a service and a route have in common.
@@ -387,7 +283,33 @@ impl Spec {
                 .collect(),
             dialects: parts.named("dialects", root.dialects.take()),
             place: root.take_place(gate),
-            services: parts.services(root.services.take()),
+            services: parts.services(document),
+        }
+    }
+
+    /// Reads the services of a document again, in which everything else is as it was for `self`. Services that `is_kept`
+    /// accepts are not read.
+    pub(super) fn with_services(
+        &self,
+        document: &Value,
+        problems: &Diagnostics,
+        is_kept: impl Fn(&str) -> bool,
+    ) -> Self {
+        let parts = Parts {
+            path: Path::default(),
+            problems,
+        };
+        let services = document.map_at("services").into_iter().flatten();
+        let services = services.filter_map(|(name, value)| {
+            let kept = self.services.get(name).filter(|_| is_kept(name));
+            let service = kept
+                .map(Arc::clone)
+                .or_else(|| parts.service_at(name, value));
+            Some((name.clone(), service?))
+        });
+        Self {
+            services: services.collect(),
+            ..self.clone()
         }
     }
 }
@@ -474,16 +396,37 @@ impl Parts<'_> {
         given.value
     }
 
-    fn services(&self, services: Option<ByName<ServiceKeys>>) -> BTreeMap<String, ServiceSpec> {
-        let services = self.named("services", services);
+    fn services(&self, document: &Value) -> BTreeMap<String, Arc<ServiceSpec>> {
+        let path = self.path.key("services");
+        let Some(services) = document.map_at("services") else {
+            if let Some(other) = document
+                .at("services")
+                .filter(|value| **value != Value::Null)
+            {
+                let cause = format!("{} is not a map", other.kind());
+                self.problems.add(&path, other, cause);
+            }
+            return BTreeMap::new();
+        };
         let mut matches = Matches::default();
-        let services = services.into_iter().map(|(name, given)| {
-            let service = self.service(given);
-            let path = self.path.key("services").key(&name).key("match");
-            matches.add(&service.matching, &name, path, self.problems);
-            (name, service)
+        let services = services.iter().filter_map(|(name, value)| {
+            let service = self.service_at(name, value)?;
+            let path = path.key(name).key("match");
+            matches.add(&service.matching, name, path, self.problems);
+            Some((name.clone(), service))
         });
         services.collect()
+    }
+
+    /// Reads a service. Each is read by itself, so that a service that has not changed need not be read again.
+    fn service_at(&self, name: &str, value: &Value) -> Option<Arc<ServiceSpec>> {
+        let path = self.path.key("services").key(name);
+        let Checked(read) = Reader::read_at(value, path.clone(), self.problems, Retry::KEYS);
+        if let Some(cause) = shown::not_a_name(name) {
+            self.problems.add(&path, &"", cause);
+            return None;
+        }
+        read.map(|given| Arc::new(self.service(given)))
     }
 
     fn service(&self, given: Spanned<ServiceKeys>) -> ServiceSpec {
@@ -543,28 +486,5 @@ impl Parts<'_> {
             });
         }
         routes
-    }
-}
-
-/// The paths of matches, to find those that no request would reach.
-#[derive(Default)]
-struct Matches(std::collections::HashMap<InOrder, Path>);
-
-impl Matches {
-    fn add(&mut self, matching: &MatchKeys, name: &str, place: Path, problems: &Diagnostics) {
-        use std::collections::hash_map::Entry;
-        if matching.is_open() {
-            return;
-        }
-        match self.0.entry(matching.in_order()) {
-            Entry::Occupied(earlier) => {
-                let earlier = earlier.get().as_str();
-                let cause = format!("is the same as {earlier}: no request would match {name}");
-                problems.add(&place, &"", cause);
-            }
-            Entry::Vacant(new) => {
-                new.insert(place);
-            }
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! A document in force: its services, and the budgets that outlive it.
 
 use super::builder::RegisteredNames;
-use super::document::{BudgetKeys, FleetKeys, MatchKeys, Membership, ServiceSpec, Spec};
+use super::document::{BudgetKeys, MatchKeys, Membership, ServiceSpec, Spec};
 use super::fleet::{self, Fleet};
 use super::layers::Resolver;
 use super::place::ResolvedLevel;
@@ -19,9 +19,8 @@ use std::sync::Arc;
 pub(super) struct Live {
     pub(super) document: Arc<Value>,
     pub(super) services: Services,
+    spec: Spec,
     budgets: BTreeMap<String, (BudgetKeys, RetryBudget)>,
-    /// The document's `fleet` block.
-    names_fleet: Option<FleetKeys>,
     pub(super) fleet: Option<Fleet>,
 }
 
@@ -29,8 +28,21 @@ pub(super) struct Live {
 const MAX_RULES: usize = 20_000;
 
 impl Live {
-    /// Builds a document, and keeps the budgets of the last one whose numbers are the same.
+    /// Builds a document, and keeps the budgets of the last one whose numbers are the same. Only services that changed are
+    /// read and built, if nothing else did.
     pub(super) fn load(
+        document: Arc<Value>,
+        names: &RegisteredNames,
+        before: Option<&Self>,
+    ) -> Result<Self, ConfigErrors> {
+        let changed = before.and_then(|before| before.with_changed_services(&document, names));
+        match changed {
+            Some(live) => Ok(live),
+            None => Self::load_all(document, names, before),
+        }
+    }
+
+    fn load_all(
         document: Arc<Value>,
         names: &RegisteredNames,
         before: Option<&Self>,
@@ -39,11 +51,6 @@ impl Live {
         let spec = Spec::read(&document, &problems);
         let fleet = fleet_of(&spec, names, before, &problems);
         let budgets = budgets(&spec, before, fleet.as_ref());
-        let resolver = Resolver {
-            spec: &spec,
-            names,
-            problems: &problems,
-        };
         // Counted before anything is built, since a short document can expand to very many rules.
         let built = if rules_at_all_places(&spec) > MAX_RULES {
             let cause = format!(
@@ -52,11 +59,7 @@ impl Live {
             problems.add(&Path::default(), &"", cause);
             None
         } else {
-            let mut all = All {
-                resolver,
-                budgets: &budgets,
-                failovers: BTreeMap::new(),
-            };
+            let mut all = All::new(&spec, names, &problems, &budgets);
             all.build(before, fleet.as_ref())
         };
         problems.into_errors()?;
@@ -72,9 +75,44 @@ impl Live {
         Ok(Self {
             document,
             services,
+            spec,
             budgets,
-            names_fleet: spec.fleet,
             fleet,
+        })
+    }
+
+    /// Builds a document that differs from this one in some services only. Returns `None` if more differs, or if there is
+    /// any problem: only a whole load knows the paths of all problems.
+    fn with_changed_services(
+        &self,
+        document: &Arc<Value>,
+        names: &RegisteredNames,
+    ) -> Option<Self> {
+        if !document.is_same_without("services", &self.document) || document.check_size().is_err() {
+            return None;
+        }
+        let (old, new) = (
+            self.document.map_at("services")?,
+            document.map_at("services")?,
+        );
+        let is_kept = |name: &str| old.get(name) == new.get(name);
+        let problems = Diagnostics::default();
+        let spec = self.spec.with_services(document, &problems, is_kept);
+        if rules_at_all_places(&spec) > MAX_RULES {
+            return None;
+        }
+        let removed = old.keys().filter(|name| !new.contains_key(*name));
+        let builder = self.services.to_builder();
+        let builder = removed.fold(builder, |builder, name| builder.remove(name));
+        let mut all = All::new(&spec, names, &problems, &self.budgets);
+        let document_level = all.resolver.place("document", None, &[&spec.place]);
+        let services = all.build_services(builder, &document_level, |name| !is_kept(name))?;
+        problems.is_empty().then(|| Self {
+            document: Arc::clone(document),
+            services,
+            spec,
+            budgets: self.budgets.clone(),
+            fleet: self.fleet.clone(),
         })
     }
 }
@@ -88,7 +126,7 @@ fn fleet_of(
     problems: &Diagnostics,
 ) -> Option<Fleet> {
     match before {
-        Some(before) if before.names_fleet == spec.fleet => before.fleet.clone(),
+        Some(before) if before.spec.fleet == spec.fleet => before.fleet.clone(),
         Some(_) => {
             let cause = "cannot change while the program runs: restart it";
             problems.add(&Path::default().key("fleet"), &"", cause);
@@ -129,7 +167,24 @@ struct All<'a> {
     failovers: BTreeMap<(String, Arc<str>), Arc<str>>,
 }
 
-impl All<'_> {
+impl<'a> All<'a> {
+    fn new(
+        spec: &'a Spec,
+        names: &'a RegisteredNames,
+        problems: &'a Diagnostics,
+        budgets: &'a BTreeMap<String, (BudgetKeys, RetryBudget)>,
+    ) -> Self {
+        Self {
+            resolver: Resolver {
+                spec,
+                names,
+                problems,
+            },
+            budgets,
+            failovers: BTreeMap::new(),
+        }
+    }
+
     fn build(&mut self, before: Option<&Live>, fleet: Option<&Fleet>) -> Option<Services> {
         let spec = self.resolver.spec;
         self.resolver.check_policies();
@@ -161,13 +216,22 @@ impl All<'_> {
             builder.following(&before.services)
         });
         let builder = fleet.into_iter().fold(builder, fleet::share);
-        self.note_failovers("services", &document);
-        let builder = spec
-            .services
-            .iter()
-            .fold(builder, |builder, (name, service)| {
-                builder.service(self.service(name, service, &document))
-            });
+        self.build_services(builder, &document, |_| true)
+    }
+
+    /// Builds the services that `is_new` accepts, beside those that the builder has.
+    fn build_services(
+        &mut self,
+        builder: ServicesBuilder,
+        document: &ResolvedLevel,
+        is_new: impl Fn(&str) -> bool,
+    ) -> Option<Services> {
+        let spec = self.resolver.spec;
+        self.note_failovers("services", document);
+        let new = spec.services.iter().filter(|(name, _)| is_new(name));
+        let builder = new.fold(builder, |builder, (name, service)| {
+            builder.service(self.service(name, service, document))
+        });
         match builder.build_or_all() {
             Ok(services) => Some(services),
             Err(errors) => {

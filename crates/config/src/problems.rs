@@ -74,7 +74,7 @@ impl Path {
         if self.0.is_empty() {
             Self(key.into())
         } else {
-            Self(format!("{}.{key}", self.0).into())
+            Self([&*self.0, &*key].join(".").into())
         }
     }
 

@@ -128,16 +128,29 @@ impl<'a> Reader<'a> {
         problems: &'a Diagnostics,
         retry_keys: &'static [&'static str],
     ) -> Option<T> {
+        let Checked(read) = Self::read_at(value, Path::default(), problems, retry_keys);
+        read
+    }
+
+    /// Reads a part of a document.
+    pub(super) fn read_at<T: Deserialize<'a>>(
+        value: &'a Value,
+        path: Path,
+        problems: &'a Diagnostics,
+        retry_keys: &'static [&'static str],
+    ) -> Checked<T> {
         let reader = Self {
             value,
-            path: Path::default(),
+            path,
             problems,
             retry_keys,
             is_hidden: false,
         };
-        OwnErrorAt::deserialize(reader)
-            .ok()
-            .map(|OwnErrorAt(read)| read)
+        Checked(
+            OwnErrorAt::deserialize(reader)
+                .ok()
+                .map(|OwnErrorAt(read)| read),
+        )
     }
 
     fn at(&self, value: &'a Value, path: Path) -> Self {
@@ -182,11 +195,18 @@ impl<'a> Reader<'a> {
         keys: &'static [&'static str],
     ) -> Vec<(&'a str, &'a Value)> {
         let mut known = Vec::with_capacity(map.len());
-        for key in keys {
-            match map.get_key_value(*key) {
-                None => {}
-                Some((key, Value::Null)) => self.report_empty(name, key),
-                Some((key, value)) => known.push((key.as_str(), value)),
+        // A block has few of many keys, so each entry is looked up among the keys, and not each key in the map.
+        let entries = map.iter().filter_map(|(key, value)| {
+            let position = keys.iter().position(|known| known == key)?;
+            Some((position, key.as_str(), value))
+        });
+        let mut entries: Vec<_> = entries.collect();
+        entries.sort_unstable_by_key(|(position, ..)| *position);
+        for (_, key, value) in entries {
+            if *value == Value::Null {
+                self.report_empty(name, key);
+            } else {
+                known.push((key, value));
             }
         }
         known

@@ -52,10 +52,17 @@ pub(super) fn name(name: &str) -> Cow<'_, str> {
 pub(super) fn not_a_name(text: &str) -> Option<&'static str> {
     let forbidden =
         |text: &str| text.contains(['@', '?', '=']) || text.contains("://") || text.contains(": ");
+    // Nearly every name, and cheaper to see than the reasons against one.
+    let is_plain = |text: &str| {
+        let mut bytes = text.bytes();
+        bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
+    };
     if text.is_empty() {
         Some("is empty: give a name")
     } else if !is_short(text) {
         Some("is too long: a name has at most 128 bytes")
+    } else if is_plain(text) {
+        None
     } else if forbidden(text) || holds_credentials(text) {
         Some(
             "is no name: a name holds no @, ?, =, \"://\" or \": \", no control character and no credentials",

@@ -83,6 +83,32 @@ impl Value {
         }
     }
 
+    /// Returns the value under a key, if this is a map that has it.
+    pub(super) fn at(&self, key: &str) -> Option<&Self> {
+        match self {
+            Self::Map(map) => map.get(key),
+            _ => None,
+        }
+    }
+
+    /// Returns the map under a key, if this is a map that has one there.
+    pub(super) fn map_at(&self, key: &str) -> Option<&BTreeMap<String, Self>> {
+        match self.at(key)? {
+            Self::Map(map) => Some(map),
+            _ => None,
+        }
+    }
+
+    /// Returns `true` if two maps are equal but for the value under this key.
+    pub(super) fn is_same_without(&self, key: &str, other: &Self) -> bool {
+        let (Self::Map(own), Self::Map(others)) = (self, other) else {
+            return false;
+        };
+        let is_other = |entry: &(&String, &Self)| entry.0 != key;
+        let (own, others) = (own.iter().filter(is_other), others.iter().filter(is_other));
+        own.eq(others)
+    }
+
     /// Returns the value under a key of a map, and creates it if it is missing; anything but a map becomes one.
     pub(super) fn entry(&mut self, key: &str) -> &mut Self {
         if !matches!(self, Self::Map(_)) {

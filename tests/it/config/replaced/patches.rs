@@ -3,7 +3,11 @@
 use super::super::client::{on_tower, statuses};
 use super::super::{config, delays, document, origin, policy, seconds};
 use super::{attempts, patch, replace, retries};
+use http::{Method, Uri};
 use http_retry::StopReason;
+use http_retry::config::RetryConfig;
+use http_retry::route::{RequestHead, Route, Router};
+use std::sync::Arc;
 
 #[test]
 fn a_bad_patch_leaves_the_old_document_in_force_and_says_why() {
@@ -110,4 +114,83 @@ fn a_replacement_forgets_the_patches_before_it() {
     replace(&config, &retries(3));
     assert_eq!(attempts(&config), 4);
     assert_eq!(config.routes().len(), 1);
+}
+
+/// The route that a request to a host gets.
+fn route(config: &RetryConfig, host: &str) -> Arc<Route> {
+    let uri: Uri = format!("https://{host}/v1").parse().unwrap();
+    config.route(&RequestHead::new(&Method::GET, &uri), None)
+}
+
+const FAMILY: &str = "
+version: 1
+budgets: {shared: {capacity: 50}}
+retry: {max_retries: 1}
+services:
+  alone: {match: {host: alone.example}}
+  backup: {base_url: 'https://backup.example', match: {host: backup.example}}
+  changed: {match: {host: changed.example}}
+  failing:
+    match: {host: failing.example}
+    retry: {on_exhausted: {failover: changed}}
+    base_url: 'https://failing.example'
+  paying: {match: {host: paying.example}, budget: shared}
+";
+
+#[test]
+fn a_patch_builds_only_the_service_and_those_that_name_it() {
+    let family = FAMILY.replace(
+        "changed: {",
+        "changed: {base_url: 'https://changed.example', ",
+    );
+    let config = config(&family);
+    let hosts = ["alone", "backup", "changed", "failing", "paying"];
+    let routes = || hosts.map(|host| route(&config, &format!("{host}.example")));
+    let before = routes();
+    patch(&config, "changed", "retry: {max_retries: 5}");
+    let after = routes();
+    let is_same = |index: usize| Arc::ptr_eq(&before[index], &after[index]);
+    assert_eq!(
+        [0, 1, 2, 3, 4].map(is_same),
+        [true, true, false, false, true]
+    );
+    assert_eq!(after[2].policy().retry_limit(), 5);
+    let backup = &after[3].destinations()["changed"].service;
+    let uri = Uri::from_static("https://changed.example/v1");
+    let there = backup.route(&RequestHead::new(&Method::GET, &uri), None);
+    assert_eq!(there.policy().retry_limit(), 5);
+}
+
+#[test]
+fn a_change_of_the_whole_document_reaches_every_service() {
+    let config = config("version: 1\nservices: {a: {match: {host: a.example}}}");
+    let before = route(&config, "a.example").policy().retry_limit();
+    replace(
+        &config,
+        "version: 1\nretry: {max_retries: 7}\nservices: {a: {match: {host: a.example}}}",
+    );
+    let after = route(&config, "a.example").policy().retry_limit();
+    assert_ne!((before, after), (7, before));
+    assert_eq!(after, 7);
+}
+
+#[test]
+fn a_patch_that_breaks_another_service_changes_nothing() {
+    let config = config(&FAMILY.replace("failover: changed", "failover: backup"));
+    let problem = |service: &str, text: &str| {
+        let errors = config.patch_service(service, &document(text)).unwrap_err();
+        errors.to_string()
+    };
+    let gone = problem("backup", "base_url: null");
+    assert!(
+        gone.contains("services.failing.retry.on_exhausted:"),
+        "{gone}"
+    );
+    let twice = problem("changed", "match: {host: alone.example}");
+    assert!(twice.contains("services.changed.match"), "{twice}");
+    let circle = problem("backup", "retry: {on_exhausted: {failover: failing}}");
+    assert!(circle.contains("circle"), "{circle}");
+    let unknown = problem("changed", "budget: nobodys");
+    assert!(unknown.contains("services.changed.budget"), "{unknown}");
+    assert_eq!(route(&config, "changed.example").policy().retry_limit(), 1);
 }
