@@ -1,0 +1,217 @@
+//! Many services, dialects and hosts: routing, loading and memory.
+//!
+//! ```text
+//! cargo bench --all-features --bench scale
+//! ```
+#![allow(
+    clippy::cast_precision_loss,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a benchmark looks at the clock, prints, and says what went wrong by panicking"
+)]
+
+mod table;
+
+use allocation_counter::measure;
+use futures_util::FutureExt;
+use http::{HeaderMap, Method, StatusCode, Uri};
+use http_retry::config::{Document, RetryConfig};
+use http_retry::dialect::{Dialect, Dialects};
+use http_retry::gate::Gate;
+use http_retry::llm::LlmPreset;
+use http_retry::policy::RequestLine;
+use http_retry::route::{RequestHead, Router};
+use http_retry::services::{Service, Services};
+use http_retry::testing::{ManualRuntime, Script};
+use http_retry::tower::RetryLayer;
+use http_retry::{Outcome, RetryPolicy, ServiceBudgets};
+use std::hint::black_box;
+use std::time::Instant;
+use table::Target::{self, AtMost};
+use tower::{Layer, ServiceExt};
+
+const ROUNDS: usize = 51;
+const REQUESTS: usize = 1_000;
+
+fn main() {
+    if !table::is_wanted() {
+        return;
+    }
+    routing();
+    dialects();
+    documents();
+    hosts();
+}
+
+fn routing() {
+    table::head("nanoseconds to find the route of a request, beside 10 services");
+    let few = route_time(10, Kind::Exact);
+    for (count, target) in [
+        (1, Target::None),
+        (1_000, AtMost(1.5)),
+        (5_000, AtMost(1.5)),
+    ] {
+        let what = format!("{count} services");
+        table::beside(&what, route_time(count, Kind::Exact), few, target);
+    }
+    let few = route_time(10, Kind::Wildcard);
+    let many = route_time(5_000, Kind::Wildcard);
+    // Four lookups instead of one, in tables that no longer fit the nearest cache.
+    table::beside("5000 services by *.host", many, few, AtMost(2.0));
+    let few = route_time(10, Kind::Stranger);
+    let many = route_time(5_000, Kind::Stranger);
+    table::beside("5000 services, none of them", many, few, AtMost(1.5));
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Exact,
+    Wildcard,
+    Stranger,
+}
+
+fn route_time(services: usize, kind: Kind) -> f64 {
+    let builder = (0..services).fold(
+        Services::builder(RetryPolicy::background()),
+        |builder, number| {
+            let host = match kind {
+                Kind::Wildcard => format!("*.s{number}.example.com"),
+                Kind::Exact | Kind::Stranger => format!("s{number}.example.com"),
+            };
+            let name = format!("s{number}");
+            builder.service(Service::new(name, RetryPolicy::background()).host(&host))
+        },
+    );
+    let services_built = builder.build().unwrap();
+    let uris: Vec<Uri> = (0..REQUESTS)
+        .map(|number| {
+            let number = number * 7 % services;
+            let uri = match kind {
+                Kind::Exact => format!("http://s{number}.example.com/a"),
+                Kind::Wildcard => format!("http://eu.s{number}.example.com/a"),
+                Kind::Stranger => format!("http://t{number}.example.com/a"),
+            };
+            uri.parse().unwrap()
+        })
+        .collect();
+    per_request(|| {
+        for uri in &uris {
+            let head = RequestHead::new(&Method::GET, uri);
+            black_box(services_built.route(&head, None));
+        }
+    })
+}
+
+/// The nanoseconds of one request, where a round has [`REQUESTS`] of them.
+fn per_request(mut round: impl FnMut()) -> f64 {
+    let rounds = (0..ROUNDS).map(|_| {
+        let start = Instant::now();
+        round();
+        start.elapsed().as_nanos() as f64 / REQUESTS as f64
+    });
+    table::median(rounds.collect())
+}
+
+fn dialects() {
+    table::head("nanoseconds to classify a 403 by the dialect of its host");
+    let few = classify_time(10);
+    let many = classify_time(5_000);
+    table::beside("5000 hosts beside 10", many, few, AtMost(1.5));
+}
+
+fn classify_time(hosts: usize) -> f64 {
+    let dialects = (0..hosts).fold(Dialects::by_host(), |dialects, number| {
+        dialects.host(format!("h{number}.git.example"), Dialect::github())
+    });
+    let policy = RetryPolicy::background().to_builder().dialects(dialects);
+    let policy = policy.build().unwrap();
+    let headers = HeaderMap::from_iter([("x-ratelimit-remaining".parse().unwrap(), 0.into())]);
+    let lines: Vec<RequestLine> = (0..REQUESTS)
+        .map(|number| {
+            let host = format!("h{}.git.example", number * 7 % hosts);
+            RequestLine::new(&Method::GET, &host, "/user", &headers)
+        })
+        .collect();
+    per_request(|| {
+        for line in &lines {
+            let outcome = Outcome::response(StatusCode::FORBIDDEN, &headers).of_request(line);
+            black_box(policy.classify(outcome));
+        }
+    })
+}
+
+fn documents() {
+    table::head("milliseconds for a document of 5,000 services");
+    let document = document(5_000);
+    // What is loaded is dropped after the clock has stopped.
+    let mut kept = Vec::new();
+    let load = milliseconds(|| kept.push(RetryConfig::load(&document).unwrap()));
+    drop(kept);
+    table::alone("load", load, AtMost(100.0));
+    let config = RetryConfig::load(&document).unwrap();
+    let changes = [1, 2].map(change);
+    let mut turn = 0;
+    let patch = milliseconds(|| {
+        turn += 1;
+        config
+            .patch_service("s2500", changes.get(turn % 2).unwrap())
+            .unwrap();
+    });
+    table::beside("patch of one service", patch, load, AtMost(0.25));
+}
+
+fn document(services: usize) -> Document {
+    let services: serde_json::Map<String, serde_json::Value> = (0..services)
+        .map(|number| {
+            let service = serde_json::json!({
+                "match": {"host": format!("s{number}.example.com")},
+                "retry": {"max_retries": 3, "base": "200ms"},
+                "rules": [{"when": {"status": 409}, "retry": {"max_retries": 1}}],
+            });
+            (format!("s{number}"), service)
+        })
+        .collect();
+    let document = serde_json::json!({"version": 1, "retry": "background", "services": services});
+    serde_json::from_value(document).unwrap()
+}
+
+fn change(retries: u32) -> Document {
+    serde_json::from_value(serde_json::json!({"retry": {"max_retries": retries}})).unwrap()
+}
+
+fn milliseconds(mut run: impl FnMut()) -> f64 {
+    let times = (0..11).map(|_| {
+        let start = Instant::now();
+        run();
+        start.elapsed().as_secs_f64() * 1_000.0
+    });
+    table::median(times.collect())
+}
+
+/// Calls to many hosts, each refused once, leave no more behind than the tables have room for.
+fn hosts() {
+    table::head("bytes kept of hosts with a budget and a gate each");
+    let (many, few) = (hosts_bytes(100_000), hosts_bytes(10_000));
+    table::beside("100000 hosts beside 10000", many, few, AtMost(1.25));
+}
+
+fn hosts_bytes(hosts: usize) -> f64 {
+    let runtime = ManualRuntime::new();
+    let (budgets, gate) = (ServiceBudgets::default(), Gate::new());
+    let policy = RetryPolicy::llm().to_builder().max_retries(0).build();
+    let layer = RetryLayer::new(policy.unwrap())
+        .budgets(budgets)
+        .gate(gate)
+        .runtime(runtime);
+    let script = || Script::new().status(429).header("retry-after", "30");
+    let taken = measure(|| {
+        for number in 0..hosts {
+            let uri = format!("http://h{number}.example/");
+            let request = http::Request::get(uri).body(String::new()).unwrap();
+            let sent = layer.layer(script()).oneshot(request).now_or_never();
+            drop(sent.unwrap());
+        }
+    });
+    taken.bytes_current as f64
+}
