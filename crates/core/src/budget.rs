@@ -5,8 +5,8 @@
 //! everything fails, the bucket runs dry, and the server gets each request once instead of five times.
 //!
 //! [`RetryBudget`] is one bucket, [`ServiceBudgets`] one for each service or host. The layers and clients of this crate
-//! spend and fill their budget themselves; a program only makes it, shares it and looks at it. Time is always an argument,
-//! on the clock of [`Runtime::now`](crate::runtime::Runtime::now).
+//! spend and fill their budget themselves; a program only creates it, shares it and inspects it. Time is always an
+//! argument, on the clock of [`Runtime::now`](crate::runtime::Runtime::now).
 //!
 //! # Source
 //!
@@ -42,7 +42,7 @@ use sync::{Arc, AtomicU64, Mutex, MutexGuard, Ordering};
 /// let budget = RetryBudget::default();
 /// let shared = budget.clone(); // the same tokens
 ///
-/// let of_my_own = RetryBudget::builder().capacity(100).per_second(10).per_success(0.2).build()?;
+/// let custom = RetryBudget::builder().capacity(100).per_second(10).per_success(0.2).build()?;
 /// # Ok::<(), http_retry::ConfigError>(())
 /// ```
 ///
@@ -121,22 +121,22 @@ pub const NEVER_REFILLS: &str = "a budget never refills: with per_success and pe
 const BATCH: u64 = 64;
 
 impl RetryBudget {
-    /// A builder that starts from the default numbers, which [`RetryBudgetBuilder`] lists.
+    /// Returns a builder with the default numbers, which [`RetryBudgetBuilder`] lists.
     #[inline]
     pub fn builder() -> RetryBudgetBuilder {
         RetryBudgetBuilder::default()
     }
 
-    /// No budget: grants every retry that the policy plans. In an outage this multiplies the load: with four retries, a
-    /// server that is down gets each request five times.
+    /// Creates a budget without a limit, which grants every retry that the policy plans. In an outage this multiplies
+    /// the load: with four retries, a server that is down gets each request five times.
     #[must_use]
     #[inline]
     pub fn unlimited() -> Self {
         Self(None)
     }
 
-    /// A budget that prices retries by `terms` and keeps its tokens in an account of your own, such as one that several
-    /// processes share. [`SharedAccount`] says what that must do.
+    /// Creates a budget that prices retries by `terms` and keeps its tokens in a custom account, such as one that
+    /// several processes share. [`SharedAccount`] describes its duties.
     #[must_use]
     pub fn with_account(terms: BudgetTerms, account: impl SharedAccount) -> Self {
         let account = Account::Shared(Box::new(account));
@@ -168,8 +168,8 @@ impl RetryBudget {
     /// The price is the builder's `retry_cost`, `timeout_cost` after a timeout, or `gated_cost` after a 429 whose call
     /// waits at the gate. `now` is on the clock of [`Moment::now`](crate::policy::Moment::now).
     ///
-    /// A budget on a [`SharedAccount`] does not ask the store here: it pays from the tokens that this process may spend alone. The clients
-    /// of this crate [`ask`](Self::ask) instead.
+    /// A budget on a [`SharedAccount`] does not ask the store here: it pays from the tokens that this process may spend
+    /// alone. The clients of this crate use [`ask`](Self::ask) instead.
     ///
     /// # Errors
     ///
@@ -191,9 +191,10 @@ impl RetryBudget {
         self.shared_account().is_some()
     }
 
-    /// Asks for a planned retry. Without a [`SharedAccount`] it answers at once, as [`withdraw`](Self::withdraw) does.
+    /// Asks for a planned retry. Without a [`SharedAccount`] it decides at once, as [`withdraw`](Self::withdraw) does.
     pub fn ask(&self, plan: RetryPlan, now: Duration) -> PaymentResult {
         let price = self.price(&plan);
+        // A free retry needs no round trip to the store.
         let Some(account) = self.shared_account().filter(|_| price > 0) else {
             return self
                 .withdraw(plan, now)
@@ -210,7 +211,7 @@ impl RetryBudget {
 
     /// Returns the tokens in the budget after its last use, from 0 on; `None` for an unlimited budget.
     ///
-    /// Time alone adds no tokens unless the builder's `per_second` does, so without it this is what the next retry finds.
+    /// Time adds tokens only if the builder's `per_second` is set; without it, the next retry pays from these tokens.
     /// In a fleet these are the tokens of all processes as this one last knew them; while the store does not respond,
     /// the tokens that this process may spend alone.
     ///
@@ -234,30 +235,31 @@ impl RetryBudget {
         Some(Decimal::from_micros(tokens))
     }
 
-    /// The most tokens that the budget can hold at `now`; `None` for an unlimited one.
+    /// Returns the most tokens that the budget can hold at `now`; `None` for an unlimited one.
     ///
     /// Never less than the builder's `capacity`, and more while the successes of its `growth`, averaged over 10 s, are
-    /// more. Of a budget that is shared with a fleet: that of all processes; while the store does not answer, this
-    /// process's part of it.
+    /// more. In a fleet this is the capacity of all processes; while the store does not respond, the part of this
+    /// process.
     #[must_use]
     pub fn capacity(&self, now: Duration) -> Option<Decimal> {
         let (_, capacity) = self.0.as_ref()?.balance(Some(now));
         Some(Decimal::from_micros(capacity))
     }
 
-    /// The tokens and the capacity, without what time alone has brought since the last use: to look is no use.
+    /// Returns the tokens and the capacity as of the last use, without a later refill by time: looking is not a use.
     pub(crate) fn as_used_last(&self) -> Option<(Decimal, Decimal)> {
         let (tokens, capacity) = self.0.as_ref()?.balance(None);
         Some((Decimal::from_micros(tokens), Decimal::from_micros(capacity)))
     }
 
-    /// Returns `true` if neither time nor successes bring tokens back.
+    /// Returns `true` if neither time nor successes add tokens.
     pub fn never_refills(&self) -> bool {
         let terms = self.0.as_ref().map(|inner| &inner.terms);
         terms.is_some_and(BudgetTerms::never_refill)
     }
 
-    /// Returns the number of retries at `retry_cost` that the budget would grant at `now`; `u64::MAX` for an unlimited one.
+    /// Returns the number of retries at `retry_cost` that the budget would grant at `now`; `u64::MAX` for an unlimited
+    /// one.
     #[must_use]
     pub fn available(&self, now: Duration) -> u64 {
         self.0.as_ref().map_or(u64::MAX, |inner| {
@@ -275,6 +277,7 @@ impl RetryBudget {
 
     fn refund(&self, price: u64) {
         match self.0.as_ref().map(|inner| &inner.account) {
+            // Not settled: a refund happens on drop, without a clock at hand.
             Some(Account::Local(account)) => account.lock().bucket.add(price),
             Some(Account::Shared(account)) => account.refund(price),
             None => {}
@@ -291,7 +294,7 @@ impl RetryBudget {
 
 impl Default for RetryBudget {
     fn default() -> Self {
-        // The default numbers are within their own bounds, which a test holds.
+        // A test checks that the default numbers are valid.
         RetryBudgetBuilder::default().build().unwrap_or(Self(None))
     }
 }
@@ -307,7 +310,7 @@ impl BudgetInner {
         }
     }
 
-    /// Returns the tokens and the capacity, with what time has brought until `now`, if that is to be counted.
+    /// Returns the tokens and the capacity, at `now` or as of the last use.
     fn balance(&self, now: Option<Duration>) -> (u64, u64) {
         match &self.account {
             Account::Local(account) => {
@@ -339,6 +342,7 @@ impl LocalAccount {
     fn deposit(&self, terms: &BudgetTerms, now: Duration) {
         let before = self.successes.0.fetch_add(1, Ordering::Relaxed);
         if before % BATCH == 0 {
+            // A success never waits for the lock: the next call that takes it counts this batch too.
             if let Ok(mut bucket) = self.bucket.try_lock() {
                 self.settle(terms, &mut bucket, Some(now));
             }
@@ -346,7 +350,7 @@ impl LocalAccount {
     }
 
     fn lock(&self) -> MutexGuard<'_, CountedBucket> {
-        // A panic cannot leave a bucket half changed: its arithmetic does not panic.
+        // A panic cannot leave a bucket half updated: its arithmetic does not panic.
         self.bucket.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -357,29 +361,31 @@ impl LocalAccount {
     }
 
     fn settle(&self, terms: &BudgetTerms, counted: &mut CountedBucket, now: Option<Duration>) {
+        // Loaded with the lock held, so never less than what the last holder has counted; relaxed, since a success that
+        // is not visible yet is counted next time. The difference is right even if the counter wraps.
         let successes = self.successes.0.load(Ordering::Relaxed);
         let new = successes.wrapping_sub(counted.successes);
         counted.successes = successes;
         match now {
             Some(now) => counted.bucket.settle(terms, new, now),
-            None => counted.bucket.take_in(terms, new, 0),
+            None => counted.bucket.advance(terms, new, 0),
         }
     }
 }
 
 impl fmt::Debug for RetryBudget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("RetryBudget");
+        let mut fields = f.debug_struct("RetryBudget");
         match self.as_used_last() {
             Some((tokens, capacity)) => {
-                shown.field("tokens", &format_args!("{tokens}"));
-                shown.field("capacity", &format_args!("{capacity}"));
+                fields.field("tokens", &format_args!("{tokens}"));
+                fields.field("capacity", &format_args!("{capacity}"));
             }
             None => {
-                shown.field("tokens", &"unlimited");
+                fields.field("tokens", &"unlimited");
             }
         }
-        shown.finish()
+        fields.finish()
     }
 }
 
@@ -416,19 +422,21 @@ impl PaidRetry {
         }
     }
 
-    /// Returns the delay before the retry, from the moment given to [`RetrySession::plan`]; send it at once if it is zero.
+    /// Returns the delay before the retry, from the moment passed to [`RetrySession::plan`]; send it at once if it is
+    /// zero.
     #[must_use]
     pub fn delay(&self) -> Duration {
         self.plan.delay
     }
 
-    /// Which retry of its call this is: 1, 2, and so on. Those that were planned and never applied do not count.
+    /// Returns the number of the retry within its call: 1, 2, and so on. Retries that were planned but never applied do
+    /// not count.
     #[must_use]
     pub fn retry(&self) -> u32 {
         self.plan.retry()
     }
 
-    /// The paid plan.
+    /// Returns the paid plan.
     pub fn plan(&self) -> &RetryPlan {
         &self.plan
     }
@@ -442,6 +450,7 @@ impl PaidRetry {
     /// Spends the tokens; call it right before the retry is sent. A success of the retry does not give them back; count
     /// it by [`RetryBudget::deposit`] like any other.
     pub fn commit(mut self) {
+        // Leaves nothing to refund on drop.
         self.price = 0;
     }
 }
@@ -464,7 +473,7 @@ impl RetrySession {
     }
 }
 
-/// The answer of a budget to a planned retry.
+/// The decision of a budget about a planned retry.
 #[derive(Debug)]
 #[expect(clippy::exhaustive_enums, reason = "a driver must know each")]
 pub enum PaymentResult {
@@ -472,22 +481,22 @@ pub enum PaymentResult {
     Paid(PaidRetry),
     /// There are too few tokens.
     Refused,
-    /// Somebody else decides, as in a fleet.
+    /// The store of a fleet decides.
     Pending(PendingRetry),
 }
 
 /// A planned retry that waits for its payment: the paid retry, or `None` if it is refused.
 ///
-/// Wait for it no longer than [`PendingRetry::wait`]; then [`PendingRetry::pay_alone`] decides.
+/// Wait for it no longer than [`PendingRetry::wait`]; then call [`PendingRetry::pay_alone`].
 ///
 /// # Cancel safety
 ///
-/// Dropped, it asks no longer, and costs nothing.
+/// Dropping it cancels the request for payment, and costs nothing.
 #[must_use]
 pub struct PendingRetry {
     budget: RetryBudget,
     payment: Payment,
-    /// `None` once it is answered.
+    /// `None` once the payment is decided.
     plan: Option<RetryPlan>,
 }
 
@@ -500,14 +509,15 @@ impl PendingRetry {
         }
     }
 
-    /// Returns how long to wait for an answer at most.
+    /// Returns the longest time to wait for the payment.
     #[must_use]
     pub fn wait(&self) -> Duration {
         let account = self.budget.shared_account();
         account.map(SharedAccount::wait).unwrap_or_default()
     }
 
-    /// Stops waiting, and pays at `now` from the tokens that this process may spend alone. Returns `None` if they are too few.
+    /// Stops waiting, and pays at `now` from the tokens that this process may spend alone. Returns `None` if they are
+    /// too few.
     #[must_use]
     pub fn pay_alone(self, now: Duration) -> Option<PaidRetry> {
         let Self {
@@ -515,6 +525,7 @@ impl PendingRetry {
             payment,
             plan,
         } = self;
+        // Cancelled first, or a late reply could pay a second time.
         drop(payment);
         budget.withdraw(plan?, now).ok()
     }
@@ -528,6 +539,7 @@ impl Future for PendingRetry {
         let Some(plan) = self.plan.take().filter(|_| paid) else {
             return Poll::Ready(None);
         };
+        // The price that `ask` has asked for, since terms never change.
         let price = self.budget.price(&plan);
         Poll::Ready(Some(PaidRetry::new(self.budget.clone(), price, plan)))
     }

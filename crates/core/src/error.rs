@@ -62,13 +62,13 @@ impl ConfigError {
     /// assert_eq!(error.to_string(), "retry.base: 2000 has no unit: write 2000ms or 2000s");
     /// ```
     pub fn sentence(
-        place: impl Into<Cow<'static, str>>,
+        path: impl Into<Cow<'static, str>>,
         given: impl fmt::Display,
         cause: impl Into<Cow<'static, str>>,
     ) -> Self {
         Self {
             is_sentence: true,
-            ..Self::new(place, given, cause)
+            ..Self::new(path, given, cause)
         }
     }
 

@@ -40,7 +40,7 @@ pub struct ErrorBody {
     /// `true` if more of the body may follow.
     is_cut: bool,
     /// The values at the pointers that classifiers named in advance.
-    found: Findings,
+    findings: Findings,
     /// The whole text in lower case.
     pub(crate) lower: String,
     /// The tokens under the keys that APIs use for them; none contains whitespace.
@@ -75,7 +75,9 @@ impl ErrorBody {
     #[must_use]
     pub fn read(start: &[u8]) -> Self {
         work::add(start.len());
+        // Lossy, so that one invalid byte does not hide the rest. `is_certain` looks for the replacement.
         let text = String::from_utf8_lossy(start);
+        // RFC 8259, section 8.1, lets a reader ignore a byte order mark.
         let text = text.trim_start_matches('\u{feff}').trim();
         let read = Self::of_json(json_in(text)).unwrap_or_else(|| {
             let mut prose = Self::default();
@@ -92,7 +94,7 @@ impl ErrorBody {
     /// Looks up the values at these pointers in one walk over the text, for later calls.
     #[must_use]
     pub fn with_pointers(mut self, pointers: &[Pointer]) -> Self {
-        self.found.find(json_in(&self.text), pointers);
+        self.findings.find(json_in(&self.text), pointers);
         self
     }
 
@@ -100,6 +102,7 @@ impl ErrorBody {
     pub fn cut(self, is_cut: bool) -> Self {
         Self {
             is_cut,
+            // Both depend on `is_cut`.
             certain: OnceLock::new(),
             understood: OnceLock::new(),
             ..self
@@ -115,8 +118,8 @@ impl ErrorBody {
 
     /// Returns the values at a pointer into a JSON body, in the order of the text. Texts, numbers, `true` and `false`
     /// are as written, but a number has no more digits than needed. In the pointer, `*` matches any member or item.
-    /// Empty for other bodies, and without the feature `dialects`. A text that is itself JSON is read as such, three
-    /// levels deep. Texts of more than 128 bytes, lists, objects and `null` are left out.
+    /// Empty for other bodies, and without the feature `json` (in `http-retry`: `dialects`). A text that is itself JSON
+    /// is read as such, three levels deep. Texts of more than 128 bytes, lists, objects and `null` are left out.
     ///
     /// ```
     /// use http_retry::policy::ErrorBody;
@@ -137,16 +140,16 @@ impl ErrorBody {
     }
 
     /// Returns the values at a pointer, as [`json`](Self::json) does, with `None` for a list, an object or a text that
-    /// is too long. Empty without the feature `dialects`. Pointers named by
+    /// is too long. Empty without the feature `json` (in `http-retry`: `dialects`). Pointers named by
     /// [`Classify::pointers`](crate::policy::Classify::pointers) have been looked up already.
     #[must_use]
     pub fn at(&self, pointer: &Pointer) -> Vec<Option<String>> {
-        self.found.at(json_in(&self.text), pointer)
+        self.findings.at(json_in(&self.text), pointer)
     }
 
     /// Returns `true` if all of the body was read, and the values at this pointer can be read in one way only.
     pub(crate) fn is_certain_at(&self, pointer: &Pointer) -> bool {
-        self.is_certain() && !self.found.is_doubtful(json_in(&self.text), pointer)
+        self.is_certain() && !self.findings.is_doubtful(json_in(&self.text), pointer)
     }
 
     /// Returns the content of the first element with this name, in the first 4 KiB of an XML body whose root is
@@ -247,8 +250,8 @@ impl ErrorBody {
     /// count: it must not hide the delay in the headers.
     #[must_use]
     pub fn delay(&self) -> Option<Duration> {
-        let asked = self.retry_delay.max(delay_in_prose(&self.prose));
-        asked.filter(|delay| !delay.is_zero())
+        let longest = self.retry_delay.max(delay_in_prose(&self.prose));
+        longest.filter(|delay| !delay.is_zero())
     }
 
     /// Returns the retry times in the prose: a delay, as in `try again in 20 s`, and an ISO 8601 date after the word
@@ -261,13 +264,14 @@ impl ErrorBody {
     }
 
     /// Returns the result of `make`, and keeps it for the next call. Use it for work that several rows of a table need.
-    /// Only the first type is kept; a value of another type is computed on each call.
+    /// Only the first type is stored; a value of another type is computed on each call.
     pub fn memoize<T: Copy + Send + Sync + 'static>(&self, make: impl FnOnce(&Self) -> T) -> T {
-        let kept = self.memo.get().and_then(|kept| kept.downcast_ref());
-        kept.copied().unwrap_or_else(|| {
-            let made = make(self);
-            self.memo.get_or_init(|| Arc::new(made));
-            made
+        let memo = self.memo.get().and_then(|memo| memo.downcast_ref());
+        memo.copied().unwrap_or_else(|| {
+            let value = make(self);
+            // A value that another thread or another type has stored stays.
+            self.memo.get_or_init(|| Arc::new(value));
+            value
         })
     }
 }
@@ -282,9 +286,9 @@ impl fmt::Debug for ErrorBody {
 impl ErrorBody {
     /// Creates a body from the message of an error.
     #[must_use]
-    pub fn of_words(words: &str) -> Self {
+    pub fn of_words(message: &str) -> Self {
         Self {
-            lower: words.to_lowercase(),
+            lower: message.to_lowercase(),
             ..Self::default()
         }
     }
@@ -294,6 +298,7 @@ impl ErrorBody {
             return None;
         }
         let (mut body, ended_early) = parsed(text);
+        // Only a text that was cut off is copied and read again: the message at its cut may name the delay.
         if ended_early {
             body = parsed(&closed(text)).0;
         }
@@ -301,9 +306,9 @@ impl ErrorBody {
     }
 
     fn is_empty(&self) -> bool {
-        let nothing_read = self.codes.is_empty() && self.labels.is_empty();
-        let nothing_said = self.prose.is_empty() && self.retry_delay.is_none();
-        nothing_read && nothing_said && !self.is_error
+        let no_tokens = self.codes.is_empty() && self.labels.is_empty();
+        let no_text = self.prose.is_empty() && self.retry_delay.is_none();
+        no_tokens && no_text && !self.is_error
     }
 
     fn add_prose(&mut self, text: &str) {

@@ -141,7 +141,7 @@ impl Gate {
     /// ```
     /// use http_retry::gate::Gate;
     ///
-    /// // The server limits each tenant, who stands first in the path.
+    /// // The server limits each tenant, which is the first segment of the path.
     /// let gate = Gate::new().key_by(|call| call.path.split('/').nth(1).unwrap_or("").to_owned());
     /// ```
     #[must_use]
@@ -250,6 +250,7 @@ impl Gate {
         let Some(slot) = self.0.map.find(key) else {
             return Ok(None);
         };
+        // The slot may change hands between `find` and here; `slot_of` and `decide` check its key again.
         let entered = slot.counters.enter(micros(now));
         let (number, was_refused) = entered.ok_or(NotIdle(slot))?;
         let at_once = self.0.options.quotas_at_once.unwrap_or(quotas_at_once);
@@ -266,22 +267,22 @@ impl Gate {
     ///
     /// # Cancel safety
     ///
-    /// If dropped, it gives its place in the line to the next call.
+    /// If dropped, the call leaves the line, and the next one moves up.
     pub async fn pass(
         &self,
-        ask: GateRequest,
+        request: GateRequest,
         runtime: &dyn Runtime,
         on_wait: impl FnOnce(),
     ) -> Passed {
         let started = runtime.now();
-        let is_first = ask.kind == CallKind::Newcomer;
-        let slot = match self.enter(ask.key, started, ask.quotas_at_once) {
+        let is_first = request.kind == CallKind::Newcomer;
+        let slot = match self.enter(request.key, started, request.quotas_at_once) {
             Err(NotIdle(slot)) => slot,
-            Ok(place) => {
+            Ok(permit) => {
                 return Passed {
                     waited: Duration::ZERO,
                     in_time: true,
-                    place: place.map(|place| Permit { is_first, ..place }),
+                    place: permit.map(|permit| Permit { is_first, ..permit }),
                 };
             }
         };
@@ -289,11 +290,12 @@ impl Gate {
             gate: self,
             slot,
             runtime,
-            ask: &ask,
+            request: &request,
             id: None,
             sleep: None,
             slept_until: Duration::ZERO,
         };
+        // Called at the first poll that is pending, and never again.
         let mut on_wait = Some(on_wait);
         let turn = poll_fn(|cx| {
             let turn = waiter.poll(cx);
@@ -304,17 +306,17 @@ impl Gate {
         })
         .await;
         // This call has taken the lock already, so ignoring its quota headers would save nothing.
-        let place = |permit| Permit {
+        let admitted = |number| Permit {
             at: slot.at,
-            key: ask.key,
-            permit,
+            key: request.key,
+            permit: number,
             is_first,
             hears_quotas: true,
         };
         Passed {
             waited: waiter.now().saturating_sub(started),
             in_time: turn.is_some(),
-            place: turn.flatten().map(place),
+            place: turn.flatten().map(admitted),
         }
     }
 
@@ -322,34 +324,35 @@ impl Gate {
     #[inline]
     pub fn end(
         &self,
-        place: &Permit,
+        permit: &Permit,
         end: CallEnd,
         quota: Option<GateQuota>,
         runtime: &dyn Runtime,
     ) {
-        let Some(slot) = self.0.map.of(place) else {
+        let Some(slot) = self.0.map.slot_of(permit) else {
             return;
         };
         let refused = matches!(end, CallEnd::Refused(_));
-        let quota = quota.filter(|_| refused || place.hears_quotas);
+        let quota = quota.filter(|_| refused || permit.hears_quotas);
         let is_news = refused || quota.is_some();
         if is_news {
             let (map, moment) = (&self.0.map, runtime.moment());
-            map.decide(slot, place.key, moment, |state, counters| {
+            map.decide(slot, permit.key, moment, |state, counters| {
+                // Only after `decide` has taken the counters, or the end would count twice: there and in `record_end`.
                 counters.end(end == CallEnd::Succeeded);
-                state.record_end(counters, (place.permit, place.is_first), end, quota);
+                state.record_end(counters, (permit.permit, permit.is_first), end, quota);
             });
         } else if slot.counters.end(end == CallEnd::Succeeded) {
-            self.notify(slot, place, end, runtime);
+            self.notify(slot, permit, end, runtime);
         }
     }
 
     /// Records a success whose response states no quota.
     #[inline(always)]
-    pub fn succeeds(&self, place: &Permit, runtime: &dyn Runtime) {
-        if let Some(slot) = self.0.map.of(place) {
+    pub fn succeeds(&self, permit: &Permit, runtime: &dyn Runtime) {
+        if let Some(slot) = self.0.map.slot_of(permit) {
             if slot.counters.end(true) {
-                self.notify(slot, place, CallEnd::Succeeded, runtime);
+                self.notify(slot, permit, CallEnd::Succeeded, runtime);
             }
         }
     }
@@ -357,10 +360,10 @@ impl Gate {
     /// Records, under the lock, the end of a call that the counters already include.
     #[cold]
     #[inline(never)]
-    fn notify(&self, slot: &Slot, place: &Permit, end: CallEnd, runtime: &dyn Runtime) {
+    fn notify(&self, slot: &Slot, permit: &Permit, end: CallEnd, runtime: &dyn Runtime) {
         let (map, moment) = (&self.0.map, runtime.moment());
-        map.decide(slot, place.key, moment, |state, counters| {
-            state.record_end(counters, (place.permit, place.is_first), end, None);
+        map.decide(slot, permit.key, moment, |state, counters| {
+            state.record_end(counters, (permit.permit, permit.is_first), end, None);
         });
     }
 }
@@ -370,7 +373,7 @@ struct Waiter<'a> {
     gate: &'a Gate,
     slot: &'a Slot,
     runtime: &'a dyn Runtime,
-    ask: &'a GateRequest,
+    request: &'a GateRequest,
     id: Option<WaiterId>,
     /// The end of the current wait, and its future.
     sleep: Option<(Duration, Sleep)>,
@@ -382,15 +385,17 @@ impl Waiter<'_> {
     /// Completes with `None` if the deadline comes first, and with `Some(None)` if the slot was given to another key
     /// before this call was in line, so that there is no gate for it.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Option<CallNumber>>> {
-        let deadline = self.ask.deadline.unwrap_or(Duration::MAX);
+        let deadline = self.request.deadline.unwrap_or(Duration::MAX);
         loop {
             let now = self.now();
+            // Before the turn is polled: a call that is too late must not take it from the next one.
             if deadline <= now {
                 return Poll::Ready(None);
             }
             let time = match self.poll_turn(now, cx).transpose() {
                 Err(time) => Duration::from_micros(time),
                 Ok(permit) => {
+                    // The permit is the caller's from here on, and `drop` must not return it.
                     self.id = None;
                     return Poll::Ready(Some(permit));
                 }
@@ -408,10 +413,11 @@ impl Waiter<'_> {
 
     fn poll_turn(&mut self, now: Duration, cx: &Context<'_>) -> Option<Result<CallNumber, u64>> {
         let mut moment = self.runtime.moment();
+        // The runtime may still report a time before the end of the sleep that has just completed.
         moment.now = now;
-        let (map, ask) = (&self.gate.0.map, self.ask);
-        map.decide(self.slot, ask.key, moment, |state, counters| {
-            let join = || state.join(ask.kind, micros(ask.began), micros(ask.at_gate));
+        let (map, request) = (&self.gate.0.map, self.request);
+        map.decide(self.slot, request.key, moment, |state, counters| {
+            let join = || state.join(request.kind, micros(request.began), micros(request.at_gate));
             let id = *self.id.get_or_insert_with(join);
             state.poll(counters, id, cx.waker())
         })
@@ -427,7 +433,7 @@ impl Drop for Waiter<'_> {
         if let Some(id) = self.id.take() {
             let (map, moment) = (&self.gate.0.map, self.runtime.moment());
             let leave = |state: &mut KeyState, counters: &Counters| state.leave(counters, id);
-            map.decide(self.slot, self.ask.key, moment, leave);
+            map.decide(self.slot, self.request.key, moment, leave);
         }
     }
 }

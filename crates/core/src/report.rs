@@ -63,7 +63,7 @@ use std::time::Duration;
 /// }
 /// ```
 pub trait Observer: Send + Sync + 'static {
-    /// Called for each event, in order within one request. Events of concurrent requests arrive in any order, also at
+    /// Called for each event, in order within one request. Events of concurrent requests may arrive in any order, or at
     /// the same time.
     fn on_event(&self, event: &RetryEvent<'_>);
 }
@@ -211,7 +211,7 @@ pub enum RetryEventKind<'a> {
         at: u64,
         /// The last error that broke the body; `None` if none did.
         kind: Option<ErrorKind>,
-        /// The reason for which the rest does not arrive.
+        /// The reason why the rest does not arrive.
         why: ResumeFailure,
     },
     /// This process cannot share the service's budget or gate with its fleet, and uses a share of its own until

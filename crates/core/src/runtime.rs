@@ -95,7 +95,9 @@ pub fn epoch(now: Instant) -> Instant {
 #[must_use]
 pub fn hashed_key(at: Moment) -> u128 {
     static KEYS_MADE: AtomicU64 = AtomicU64::new(0);
+    // The count keeps two calls apart if the clock stands still and the random number repeats.
     let count = KEYS_MADE.fetch_add(1, Ordering::Relaxed);
+    // `RandomState::new` returns other keys each time, so the two halves differ.
     let half = || u128::from(RandomState::new().hash_one((count, at.now, at.wall, at.random)));
     half() << 64 | half()
 }
@@ -135,6 +137,7 @@ impl<R: Runtime + ?Sized> Runtime for Arc<R> {
 /// If dropped, or once the sleep completes, it drops the future.
 pub async fn within<F: Future>(limit: Sleep, future: F) -> Option<F::Output> {
     let (mut future, mut limit) = (pin!(future), limit);
+    // The future is polled first: a result that is ready together with the limit is not lost.
     poll_fn(|cx| match future.as_mut().poll(cx) {
         Poll::Ready(output) => Poll::Ready(Some(output)),
         Poll::Pending => limit.as_mut().poll(cx).map(|()| None),
@@ -150,7 +153,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn entropy_never_comes_twice_at_one_moment() {
+    fn keys_differ_even_at_the_same_moment() {
         let at = Moment::new(Duration::ZERO);
         let different: BTreeSet<u128> = (0..1_000).map(|_| hashed_key(at)).collect();
         assert_eq!(different.len(), 1_000);

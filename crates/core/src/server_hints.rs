@@ -88,6 +88,7 @@ impl ServerHints {
     pub fn read(status: StatusCode, headers: &HeaderMap, wall: Duration) -> Self {
         let mut head = ResponseHead::new(headers, wall);
         let asked = head.delays.asked;
+        // Most heads end here.
         if !head.has_quota() {
             return Self {
                 asked,
@@ -161,7 +162,7 @@ pub(crate) fn time_of(headers: &HeaderMap, wall: Duration) -> Duration {
 struct Delays {
     /// The number of lines of each header that have been read.
     lines: [u8; DELAYS.len()],
-    there: HeaderSet,
+    present: HeaderSet,
     readable: HeaderSet,
     /// The delay of the first header that is readable and not in the past; of several lines, the latest.
     asked: Option<RequestedDelay>,
@@ -170,35 +171,36 @@ struct Delays {
 /// Returns `true` if a server's own retry time is present and readable, even if it is past. This part of reading needs
 /// no clock.
 pub(crate) fn is_invitation(headers: &HeaderMap) -> bool {
-    let places = headers
+    let delays = headers
         .keys()
-        .filter_map(|name| Some((name, DELAYS.get(place(name.as_str())?)?)));
-    let mut lines = places.flat_map(|(name, form)| {
+        .filter_map(|name| Some((name, DELAYS.get(delay_index(name.as_str())?)?)));
+    let mut lines = delays.flat_map(|(name, (_, read))| {
         let lines = headers.get_all(name).iter().take(MAX_HEADER_LINES);
-        lines.filter_map(move |line| form.1(text(line)?))
+        lines.filter_map(move |line| read(text(line)?))
     });
     lines.next().is_some()
 }
 
 impl Delays {
     /// Reads one more line of the header at this index of [`DELAYS`].
-    fn read(&mut self, place: usize, line: &HeaderValue, clock: Clock<'_>) {
-        let (Some(header), Some((_, read))) = (Header::of_delay(place), DELAYS.get(place)) else {
+    fn read(&mut self, index: usize, line: &HeaderValue, clock: Clock<'_>) {
+        let (Some(header), Some((_, read))) = (Header::of_delay(index), DELAYS.get(index)) else {
             return;
         };
-        let Some(lines) = self.lines.get_mut(place) else {
+        let Some(lines) = self.lines.get_mut(index) else {
             return;
         };
         if usize::from(*lines) >= MAX_HEADER_LINES {
             return;
         }
         *lines = lines.saturating_add(1);
-        self.there.add(header);
-        let Some(when) = text(line).and_then(read) else {
+        self.present.add(header);
+        let Some(time) = text(line).and_then(read) else {
             return;
         };
         self.readable.add(header);
-        let asked = when.until(|| clock.now());
+        // A time in the past is readable, and asks for no wait.
+        let asked = time.until(|| clock.now());
         let asked = asked.map(|delay| RequestedDelay { delay, header });
         // The headers come in any order, but the first of `DELAYS` wins, and within one header the latest time.
         self.asked = match (self.asked, asked) {
@@ -210,12 +212,12 @@ impl Delays {
 
     /// Returns the headers that are present but have no readable line.
     fn unreadable(&self) -> HeaderSet {
-        self.there.without(self.readable)
+        self.present.without(self.readable)
     }
 }
 
 /// Returns the index in [`DELAYS`] of the header with this name.
-fn place(name: &str) -> Option<usize> {
+fn delay_index(name: &str) -> Option<usize> {
     DELAYS.iter().position(|(known, _)| *known == name)
 }
 
@@ -291,7 +293,7 @@ const QUOTAS: [&str; 41] = names![
     "anthropic-ratelimit-output-tokens-" "",
 ];
 
-/// Returns `false` for most other names after a look at the first letter.
+/// Returns `false` for most other names by their first letter.
 fn may_be_a_hint(name: &str) -> bool {
     name.starts_with(['r', 'x', 'a'])
 }
@@ -301,9 +303,9 @@ impl Header {
     const RATELIMIT_POLICY: Self = Self(FIRST_QUOTA.saturating_add(1));
 
     /// Returns the header at this index of [`DELAYS`].
-    fn of_delay(place: usize) -> Option<Self> {
-        let place = u8::try_from(place).ok()?;
-        (place < FIRST_QUOTA).then_some(Self(place))
+    fn of_delay(index: usize) -> Option<Self> {
+        let index = u8::try_from(index).ok()?;
+        (index < FIRST_QUOTA).then_some(Self(index))
     }
 
     /// Returns the names of all headers, in order of precedence.
@@ -312,17 +314,18 @@ impl Header {
     }
 
     /// Returns the header with this name, or the one for its prefix.
-    fn of(name: &str) -> Option<Self> {
-        let places = || (0..).zip(Self::names());
-        let known = places().find(|(_, known)| *known == name);
-        let alike = || {
-            places().find(|(_, known)| {
-                let start = known.strip_suffix('*');
-                start.is_some_and(|start| name.starts_with(start))
+    fn named(name: &str) -> Option<Self> {
+        let all = || (0..).zip(Self::names());
+        // The exact name first, since `x-ratelimit-*` matches `x-ratelimit-reset` too.
+        let known = all().find(|(_, known)| *known == name);
+        let by_prefix = || {
+            all().find(|(_, known)| {
+                let prefix = known.strip_suffix('*');
+                prefix.is_some_and(|prefix| name.starts_with(prefix))
             })
         };
-        let (place, _) = known.or_else(alike)?;
-        Some(Self(place))
+        let (index, _) = known.or_else(by_prefix)?;
+        Some(Self(index))
     }
 
     fn name(self) -> &'static str {
@@ -336,18 +339,19 @@ impl fmt::Debug for Header {
     }
 }
 
-/// A set of headers that carry retry hints.
+/// A set of headers that carry retry hints: one bit for each of the 45.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct HeaderSet(u64);
 
 impl HeaderSet {
     /// Returns their names, in order of precedence.
     pub(crate) fn names(self) -> impl Iterator<Item = &'static str> {
-        let Self(mut left) = self;
+        let Self(mut bits) = self;
         std::iter::from_fn(move || {
-            let place = usize::try_from(left.trailing_zeros()).ok()?;
-            left &= left.wrapping_sub(1);
-            Header::names().nth(place)
+            let index = usize::try_from(bits.trailing_zeros()).ok()?;
+            // Clears the lowest bit. Without one the index is 64, which no header has, so the iterator ends.
+            bits &= bits.wrapping_sub(1);
+            Header::names().nth(index)
         })
     }
 
@@ -399,7 +403,7 @@ struct ResponseHead<'a> {
 }
 
 impl<'a> ResponseHead<'a> {
-    /// Looks at each name once. For most heads that is all the work.
+    /// Checks each name once. For most heads that is all the work.
     fn new(headers: &'a HeaderMap, wall: Duration) -> Self {
         let clock = Clock::new(headers, wall);
         let (mut delays, mut has_quota) = (Delays::default(), false);
@@ -408,8 +412,8 @@ impl<'a> ResponseHead<'a> {
             if !may_be_a_hint(name) {
                 continue;
             }
-            match place(name) {
-                Some(place) => delays.read(place, line, clock),
+            match delay_index(name) {
+                Some(index) => delays.read(index, line, clock),
                 None => has_quota = has_quota || names_a_quota(name),
             }
         }
@@ -438,6 +442,7 @@ impl<'a> ResponseHead<'a> {
         let lines = self.headers.iter();
         let lines = lines.map(|(name, line)| (name.as_str(), line));
         let lines = lines.filter(|(name, _)| after_prefix(name).is_some());
+        // After the filter: other headers do not use up the lines.
         lines
             .take(MAX_HEADER_LINES)
             .map(|(name, line)| (name, text(line)))
@@ -451,11 +456,11 @@ fn after_prefix(name: &str) -> Option<(usize, &str)> {
     }
     let prefixes = QUOTA_PREFIXES.iter().enumerate();
     let mut found =
-        prefixes.filter_map(|(place, prefix)| Some((place, name.strip_prefix(prefix)?)));
+        prefixes.filter_map(|(index, prefix)| Some((index, name.strip_prefix(prefix)?)));
     found.next()
 }
 
-/// Returns `true` if a head has a quota header. For most heads a look at the names is all the work.
+/// Returns `true` if a head has a quota header. Reads the names only.
 #[inline]
 pub fn has_quota_header(headers: &HeaderMap) -> bool {
     let mut names = headers.keys().map(HeaderName::as_str);

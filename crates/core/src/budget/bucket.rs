@@ -87,12 +87,13 @@ impl Bucket {
             Some(settled) => now.saturating_sub(settled).as_nanos(),
             None => 0,
         };
+        // If it stepped back, the time until it has caught up is counted already.
         self.settled = self.settled.max(Some(now));
-        self.take_in(terms, successes, elapsed);
+        self.advance(terms, successes, elapsed);
     }
 
     /// Counts successes since the last call, and the elapsed nanoseconds.
-    pub(super) fn take_in(&mut self, terms: &BudgetTerms, successes: u64, elapsed: u128) {
+    pub(super) fn advance(&mut self, terms: &BudgetTerms, successes: u64, elapsed: u128) {
         self.average(successes, elapsed);
         // The capacity grows first, since it limits the tokens that are added.
         self.capacity = terms.capacity.max(self.grown_capacity(terms.growth));
@@ -115,10 +116,11 @@ impl Bucket {
 
     /// Updates the average; older successes weigh less.
     fn average(&mut self, successes: u64, elapsed: u128) {
-        let seen = u128::from(successes).saturating_mul(RATE_UNIT);
-        let kept = u128::from(self.rate).saturating_mul(WINDOW);
-        let rate = kept
-            .saturating_add(seen)
+        // An exponential average with integers only: the old rate weighs `WINDOW`, the new successes their own time.
+        let new = u128::from(successes).saturating_mul(RATE_UNIT);
+        let old = u128::from(self.rate).saturating_mul(WINDOW);
+        let rate = old
+            .saturating_add(new)
             .checked_div(WINDOW.saturating_add(elapsed));
         self.rate = rate
             .and_then(|rate| u64::try_from(rate).ok())
@@ -136,6 +138,7 @@ impl Bucket {
         let earned = u128::from(per_second)
             .saturating_mul(elapsed)
             .saturating_add(u128::from(self.remainder));
+        // Carried over, so that many short steps add as much as a long one.
         self.remainder = u64::try_from(earned % SECOND).unwrap_or_default();
         u64::try_from(earned / SECOND).unwrap_or(u64::MAX)
     }
@@ -162,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_bucket_grants_nothing_and_loses_nothing() {
+    fn a_bucket_never_goes_below_zero_or_above_its_capacity() {
         let mut bucket = Bucket::new(&terms(3, 2 * TOKEN));
         assert!(bucket.withdraw(2 * TOKEN));
         assert!(!bucket.withdraw(1));
@@ -185,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_month_of_idleness_is_one_step() {
+    fn a_month_without_use_fills_the_bucket() {
         let terms = BudgetTerms {
             per_second: TOKEN,
             ..terms(10, 0)
@@ -197,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_steps_back_loses_no_time_and_counts_none_twice() {
+    fn no_time_is_lost_or_counted_twice_if_the_clock_steps_back() {
         let terms = BudgetTerms {
             per_second: 10 * TOKEN,
             ..terms(100, 0)
@@ -234,7 +237,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(1_000))]
 
         #[test]
-        fn refilling_in_many_steps_gives_what_one_step_gives(
+        fn many_short_refills_add_as_much_as_one_long_one(
             per_second in 0_u64..1_000_000_000,
             steps in prop::collection::vec(0_u64..5_000_000_000, 1..50),
         ) {

@@ -167,7 +167,8 @@ impl RetryBudgetBuilder {
             .capacity
             .unwrap_or(Decimal::from(DEFAULT_CAPACITY))
             .within("budget.capacity", least, Decimal::from(MAX_CAPACITY))?;
-        // With the default price the capacity is at fault, so the error must name it and not `retry_cost`.
+        // With the default price, the capacity is the setting to change, so the error must name it and not
+        // `retry_cost`.
         if self.retry_cost == Decimal::ONE && capacity.micros() < Decimal::ONE.micros() {
             let allowed = "must be at least retry_cost, which is 1";
             return Err(ConfigError::new("budget.capacity", capacity, allowed));
@@ -175,9 +176,11 @@ impl RetryBudgetBuilder {
         let retry_cost = self
             .retry_cost
             .within("budget.retry_cost", least, capacity)?;
+        // Bounded, or `capacity(1)` would fail for a price that nobody has set.
         let double = retry_cost.micros().saturating_mul(2).min(capacity.micros());
         let timeout_cost = self.timeout_cost.unwrap_or(Decimal::from_micros(double));
         let initial = self.initial.unwrap_or(capacity);
+        // An explicit capacity is meant as the bound.
         let default_growth = match self.capacity {
             Some(_) => Duration::ZERO,
             None => DEFAULT_GROWTH,
@@ -222,38 +225,38 @@ impl RetryBudgetBuilder {
 mod tests {
     use super::*;
 
-    fn field_at_fault(builder: RetryBudgetBuilder) -> String {
+    fn rejected_field(builder: RetryBudgetBuilder) -> String {
         builder.build().unwrap_err().field().to_owned()
     }
 
     #[test]
-    fn what_cannot_work_is_refused_by_name() {
+    fn an_invalid_setting_is_rejected_with_its_name() {
         let builder = RetryBudget::builder;
-        assert_eq!(field_at_fault(builder().capacity(0)), "budget.capacity");
-        assert_eq!(field_at_fault(builder().capacity(0.5)), "budget.capacity");
+        assert_eq!(rejected_field(builder().capacity(0)), "budget.capacity");
+        assert_eq!(rejected_field(builder().capacity(0.5)), "budget.capacity");
         assert_eq!(
-            field_at_fault(builder().capacity(2).initial(3)),
+            rejected_field(builder().capacity(2).initial(3)),
             "budget.initial"
         );
         assert_eq!(
-            field_at_fault(builder().per_success(-0.1)),
+            rejected_field(builder().per_success(-0.1)),
             "budget.per_success"
         );
         assert_eq!(
-            field_at_fault(builder().per_success(1_001)),
+            rejected_field(builder().per_success(1_001)),
             "budget.per_success"
         );
         assert_eq!(
-            field_at_fault(builder().per_success(0.123_456_7)),
+            rejected_field(builder().per_success(0.123_456_7)),
             "budget.per_success"
         );
         assert_eq!(
-            field_at_fault(builder().per_second(f64::INFINITY)),
+            rejected_field(builder().per_second(f64::INFINITY)),
             "budget.per_second"
         );
-        assert_eq!(field_at_fault(builder().retry_cost(0)), "budget.retry_cost");
+        assert_eq!(rejected_field(builder().retry_cost(0)), "budget.retry_cost");
         assert_eq!(
-            field_at_fault(builder().timeout_cost(21)),
+            rejected_field(builder().timeout_cost(21)),
             "budget.timeout_cost"
         );
     }
@@ -268,7 +271,7 @@ mod tests {
         let costs = |cost: u32| RetryBudget::builder().capacity(500).retry_cost(cost);
         assert!(costs(5).per_success(5).build().is_ok());
         assert_eq!(
-            field_at_fault(costs(5).per_success(6)),
+            rejected_field(costs(5).per_success(6)),
             "budget.per_success"
         );
         // Tokens of any size.

@@ -170,9 +170,10 @@ impl ServiceBudgets {
             return act(budget);
         }
         let used = self.used.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(budget) = used.reused(service) {
+        if let Some(budget) = used.touch(service) {
             return act(budget);
         }
+        // `first_use` takes the write lock, and would wait for this guard.
         drop(used);
         act(&self.first_use(service))
     }
@@ -181,13 +182,14 @@ impl ServiceBudgets {
     fn first_use(&self, service: &str) -> RetryBudget {
         let mut used = self.used.write().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have come first.
-        if let Some(budget) = used.reused(service) {
+        if let Some(budget) = used.touch(service) {
             return budget.clone();
         }
         while used.budgets.len() >= self.max_services {
-            used.forget_one();
+            used.evict_one();
         }
         let budget = match &self.each {
+            // `new` has validated it.
             BudgetSource::Built(each) => each.clone().build().unwrap_or_default(),
             BudgetSource::Made(make) => make(service),
         };
@@ -208,10 +210,11 @@ impl Default for ServiceBudgets {
 }
 
 impl UsedBudgets {
+    /// Returns the budget of a service that has one, and records its use.
     #[inline]
-    fn reused(&self, service: &str) -> Option<&RetryBudget> {
+    fn touch(&self, service: &str) -> Option<&RetryBudget> {
         let LastUsed { budget, last_use } = self.budgets.get(service)?;
-        // A caller of one service only writes nothing here.
+        // While all calls go to one service nothing is written, so their threads share the cache line.
         if last_use.load(Ordering::Relaxed) != self.uses.load(Ordering::Relaxed) {
             last_use.store(self.next_use(), Ordering::Relaxed);
         }
@@ -229,12 +232,12 @@ impl UsedBudgets {
         self.uses.fetch_add(1, Ordering::Relaxed).saturating_add(1)
     }
 
-    /// Drops the least recently used budget. A name whose entry is outdated was used since, and goes back with its last
-    /// use.
-    fn forget_one(&mut self) {
+    /// Drops the least recently used budget.
+    fn evict_one(&mut self) {
         while let Some(Reverse((known, name))) = self.order.pop() {
             let used = self.budgets.get(&name);
             match used.map(|used| used.last_use.load(Ordering::Relaxed)) {
+                // Used since it was pushed: a use does not move its entry, which would need the write lock.
                 Some(later) if later != known => self.order.push(Reverse((later, name))),
                 _ => {
                     self.budgets.remove(&name);
@@ -300,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_name_is_the_same_budget_and_another_name_another() {
+    fn each_name_has_one_budget_for_all_clones() {
         let budgets =
             ServiceBudgets::new(RetryBudget::builder().initial(0).per_success(1)).unwrap();
         budgets.get("a").deposit(Duration::ZERO);
@@ -310,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_recently_used_is_forgotten_and_a_named_one_never() {
+    fn the_least_recently_used_budget_is_dropped_but_never_a_named_one() {
         let small = RetryBudget::builder().capacity(3).build().unwrap();
         let each = RetryBudget::builder().initial(0).per_success(1);
         let budgets = ServiceBudgets::new(each)
@@ -358,12 +361,12 @@ mod tests {
                 });
             }
         });
-        let of = |host| budgets.get(host).available(Duration::ZERO);
-        assert_eq!((of("a"), of("b")), (800, 800));
+        let available = |host| budgets.get(host).available(Duration::ZERO);
+        assert_eq!((available("a"), available("b")), (800, 800));
     }
 
     #[test]
-    fn what_cannot_work_is_refused_before_the_first_use() {
+    fn an_invalid_builder_is_rejected_before_the_first_use() {
         let error = ServiceBudgets::new(RetryBudget::builder().capacity(0)).unwrap_err();
         assert_eq!(error.field(), "budget.capacity");
     }

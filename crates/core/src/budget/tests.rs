@@ -1,4 +1,4 @@
-//! The shared handle: what is granted, what comes back, and what threads can do to it.
+//! The shared handle: grants, refunds, and concurrent use.
 
 use super::*;
 use crate::policy::{Cost, ErrorKind, Moment, Outcome, RequestFacts, RetryPolicy};
@@ -37,7 +37,7 @@ mod alone {
     }
 
     #[test]
-    fn the_default_numbers_make_a_limited_budget() {
+    fn the_default_budget_grants_twenty_retries() {
         let budget = RetryBudget::default();
         assert_eq!(drain(&budget), 20);
         assert_eq!(withdraw(&budget).unwrap_err(), StopReason::BudgetExhausted);
@@ -54,7 +54,7 @@ mod alone {
     }
 
     #[test]
-    fn a_retry_that_is_not_sent_gives_its_tokens_back() {
+    fn a_retry_that_is_not_sent_returns_its_tokens() {
         let budget = RetryBudget::default();
         let paid = withdraw(&budget).unwrap();
         assert_eq!(budget.available(Duration::ZERO), 19);
@@ -80,7 +80,7 @@ mod alone {
         #![proptest_config(ProptestConfig::with_cases(1_000))]
 
         #[test]
-        fn a_thousand_successes_bring_a_thousand_ratios(micros in 0_u64..=1_000_000) {
+        fn a_thousand_successes_add_a_thousand_times_per_success(micros in 0_u64..=1_000_000) {
             let budget = empty(Decimal::from_micros(micros));
             (0..1_000).for_each(|_| budget.deposit(Duration::ZERO));
             let granted = drain(&budget);
@@ -88,7 +88,7 @@ mod alone {
         }
 
         #[test]
-        fn never_more_is_granted_than_was_there(
+        fn grants_never_exceed_the_tokens(
             initial in 0_u32..10,
             steps in prop::collection::vec(0_u8..3, 0..200),
         ) {

@@ -26,11 +26,12 @@ impl Findings {
 
     /// Returns the values at a pointer, with `None` for a list, an object and a text that is too long.
     pub(super) fn at(&self, json: &str, pointer: &Pointer) -> Vec<Option<String>> {
-        match self.place(pointer) {
-            Some(place) => {
-                let hits = self.1.all.iter().filter(|hit| hit.pointer == place);
+        match self.index_of(pointer) {
+            Some(index) => {
+                let hits = self.1.all.iter().filter(|hit| hit.pointer == index);
                 hits.map(|hit| hit.scalar.clone()).collect()
             }
+            // Not named in advance, or beyond `MAX_POINTERS`: each costs a walk of its own.
             None => {
                 let hits = find(json, std::slice::from_ref(pointer));
                 hits.all.into_iter().map(|hit| hit.scalar).collect()
@@ -40,13 +41,13 @@ impl Findings {
 
     /// Returns `true` if the values at a pointer depend on how JSON in a string is read.
     pub(super) fn is_doubtful(&self, json: &str, pointer: &Pointer) -> bool {
-        match self.place(pointer) {
-            Some(place) => self.1.is_doubtful(place),
+        match self.index_of(pointer) {
+            Some(index) => self.1.is_doubtful(index),
             None => find(json, std::slice::from_ref(pointer)).is_doubtful(0),
         }
     }
 
-    fn place(&self, pointer: &Pointer) -> Option<usize> {
+    fn index_of(&self, pointer: &Pointer) -> Option<usize> {
         self.0.iter().position(|known| known == pointer)
     }
 }

@@ -9,6 +9,7 @@ pub(super) fn json_in(text: &str) -> &str {
 
 /// Returns a list or an object without a number at its cut end, since more digits may have followed.
 pub(super) fn without_cut_number(text: &str) -> &str {
+    // Digits at the end of a string or of prose are no JSON number, and stay.
     let before = text.trim_end_matches(|c: char| c.is_ascii_digit() || "+-.eE".contains(c));
     let is_value = before.trim_end().ends_with([':', ',', '[']);
     let is_cut = is_value && text.starts_with(['{', '[']);
@@ -19,6 +20,7 @@ pub(super) fn without_cut_number(text: &str) -> &str {
 pub(super) fn is_one_document(text: &str) -> bool {
     let mut data = text.lines().filter_map(|line| line.strip_prefix("data:"));
     let is_event = event_data(text).is_some();
+    // Services with the API of OpenAI end a stream with `[DONE]`, which is no second document.
     let is_one = !is_event || data.by_ref().skip(1).all(|data| data.trim() == "[DONE]");
     is_one && super::json::is_unambiguous(json_in(text))
 }
@@ -37,6 +39,7 @@ pub(super) fn closed(text: &str) -> String {
     work::add(text.len());
     let mut bytes = text.bytes().enumerate();
     while let Some((at, byte)) = bytes.next() {
+        // After half an escape, a quote would not end the string.
         if byte != b'\\' {
             continue;
         }
@@ -48,5 +51,6 @@ pub(super) fn closed(text: &str) -> String {
             return format!("{}\"", text.get(..at).unwrap_or(""));
         }
     }
+    // If the cut was not in a string, the quote only adds an error behind everything that can be read.
     format!("{text}\"")
 }

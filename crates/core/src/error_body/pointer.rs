@@ -62,7 +62,7 @@ impl Pointer {
 }
 
 fn unescaped(token: &str) -> Box<str> {
-    // RFC 6901, section 4: `~1` first, or `~01` would become a slash.
+    // RFC 6901, section 4: `~1` is replaced first, or `~01` would become a slash.
     token.replace("~1", "/").replace("~0", "~").into()
 }
 
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pointer_is_written_as_it_is_read() {
+    fn a_pointer_displays_as_it_was_parsed() {
         for text in ["", "/", "/error/code", "/a~1b/~0c/*", "/*/0"] {
             assert_eq!(Pointer::parse(text).unwrap().to_string(), text);
         }

@@ -11,7 +11,7 @@ fn codes(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn tokens_stand_under_known_keys_at_any_depth() {
+fn tokens_under_known_keys_are_read_at_any_depth() {
     let json = r#"{"error": {"message": "too_many", "code": "rate_limited", "details": [{"error_code": 40001}]}}"#;
     assert_eq!(codes(json), ["rate_limited", "40001"]);
     let aws = r#"[{"__type": "com.amazon.coral#ThrottlingException"}]"#;
@@ -26,19 +26,19 @@ fn tokens_stand_under_known_keys_at_any_depth() {
 }
 
 #[test]
-fn prose_and_what_is_no_json_has_no_tokens() {
+fn prose_and_html_have_no_tokens() {
     assert!(codes(r#"{"error": "try again later"}"#).is_empty());
     assert!(codes("<html>code</html>").is_empty());
     assert!(codes("").is_empty());
 }
 
 #[test]
-fn a_text_that_was_cut_off_keeps_the_tokens_before_the_cut() {
+fn json_that_was_cut_off_keeps_the_tokens_before_the_cut() {
     assert_eq!(codes(r#"{"code": "busy", "message": "abc"#), ["busy"]);
 }
 
 #[test]
-fn a_number_at_the_cut_may_have_more_digits() {
+fn a_number_at_the_cut_is_ignored() {
     let json = |text: &str| ErrorBody::read(text.as_bytes()).json("/retry_after").next();
     for text in [
         r#"{"retry_after": 3"#,
@@ -57,7 +57,7 @@ fn a_number_at_the_cut_may_have_more_digits() {
 }
 
 #[test]
-fn depth_and_number_are_bounded() {
+fn nesting_and_the_number_of_tokens_are_bounded() {
     let deep = "[".repeat(100_000);
     assert!(codes(&deep).is_empty());
     let many = format!("[{}1]", r#"{"code": "x"},"#.repeat(1_000));
@@ -73,7 +73,7 @@ fn depth_and_number_are_bounded() {
 }
 
 #[test]
-fn a_message_that_was_cut_off_keeps_what_came_of_it() {
+fn a_message_that_was_cut_off_keeps_its_delay() {
     let whole = r#"{"error": {"code": "x", "message": "try again in 20s. \u00e9\\ and"#;
     for end in 54..whole.len() {
         let body = read(&whole[..end]);
@@ -88,14 +88,14 @@ fn a_message_that_was_cut_off_keeps_what_came_of_it() {
 }
 
 #[test]
-fn bytes_that_are_no_text_spoil_only_themselves() {
+fn invalid_utf8_does_not_hide_other_members() {
     let body = ErrorBody::read(b"{\"message\": \"caf\xe9, retry in 2s\", \"code\": \"busy\"}");
     assert_eq!(body.codes, ["busy"]);
     assert_eq!(body.delay(), Some(Duration::from_secs(2)));
 }
 
 #[test]
-fn json_may_stand_in_a_string_of_json_a_few_times() {
+fn json_nested_in_strings_is_read_three_levels_deep() {
     let mut json = r#"{"code": "inner", "message": "retry in 3s"}"#.to_owned();
     for deep in 1..=5 {
         json = serde_json::to_string(&serde_json::json!({ "error": { "message": json } })).unwrap();
@@ -118,7 +118,7 @@ fn a_string_that_only_begins_like_json_is_prose() {
 }
 
 #[test]
-fn events_arrays_bare_strings_and_marks_before_are_sniffed() {
+fn events_arrays_bare_strings_and_byte_order_marks_are_recognized() {
     for text in [
         "\u{feff} {\"error\": {\"code\": \"busy\"}}",
         "event: error\ndata: {\"error\": {\"code\": \"busy\"}}\n\n",
@@ -133,7 +133,7 @@ fn events_arrays_bare_strings_and_marks_before_are_sniffed() {
 }
 
 #[test]
-fn an_echo_of_the_request_tells_nothing() {
+fn an_echo_of_the_request_sets_no_label_and_no_delay() {
     let body = read(
         r#"{"detail": [{"type": "missing", "msg": "Field required",
             "input": {"code": "insufficient_quota", "status": 502, "message": "retry in 9s", "retry_after": 9,
@@ -146,7 +146,7 @@ fn an_echo_of_the_request_tells_nothing() {
 }
 
 #[test]
-fn delays_stand_under_the_keys_of_several_providers() {
+fn delays_are_read_under_the_keys_of_several_providers() {
     for (json, ms) in [
         (
             r#"{"error": {"details": [{"@type": "x/google.rpc.RetryInfo", "retryDelay": "12.5s"}]}}"#,
@@ -187,7 +187,7 @@ fn delays_stand_under_the_keys_of_several_providers() {
 }
 
 #[test]
-fn an_error_is_known_by_the_shape_of_its_outermost_object() {
+fn an_error_is_recognized_by_the_shape_of_its_outermost_object() {
     for json in [
         r#"{"error": {"message": "x"}}"#,
         r#"{"error": "x", "code": "y"}"#,
@@ -211,7 +211,7 @@ fn an_error_is_known_by_the_shape_of_its_outermost_object() {
 }
 
 #[test]
-fn places_beyond_those_of_one_walk_are_found_too() {
+fn pointers_beyond_those_of_one_walk_are_looked_up_too() {
     let pointers: Vec<Pointer> = (0..100)
         .map(|at| Pointer::parse(&format!("/{at}")).unwrap())
         .collect();
@@ -224,7 +224,7 @@ fn places_beyond_those_of_one_walk_are_found_too() {
 }
 
 #[test]
-fn a_body_of_which_more_may_follow_is_not_certain() {
+fn a_body_that_may_continue_is_not_certain() {
     let pointer = Pointer::parse("/code").unwrap();
     for text in [
         r#"{"code": "BUSY"}"#,
@@ -242,7 +242,7 @@ fn a_body_of_which_more_may_follow_is_not_certain() {
 }
 
 #[test]
-fn tokens_of_a_message_that_is_broken_json_are_not_certain() {
+fn tokens_in_a_message_of_broken_json_are_not_certain() {
     for (text, certain) in [
         (r#"{"message": "{\"code\": \"A\"}"}"#, true),
         (r#"{"message": "[no] room"}"#, true),

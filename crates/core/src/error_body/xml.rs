@@ -14,8 +14,8 @@ pub(super) fn first<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
     let root = error_root(text).filter(|_| !tag.is_empty())?;
     let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
     let (_, inner) = root.split_once(open.as_str())?;
-    let (held, _) = inner.split_once(close.as_str())?;
-    Some(held.trim()).filter(|held| !held.contains('<'))
+    let (content, _) = inner.split_once(close.as_str())?;
+    Some(content.trim()).filter(|content| !content.contains('<'))
 }
 
 /// Returns `true` if a text ends with the end tag of its root.
@@ -44,11 +44,11 @@ fn error_root(text: &str) -> Option<&str> {
     ROOTS.contains(&root.get(..end)?).then_some(root)
 }
 
-// Reads one tag per turn and keeps the open elements on a stack. `None` if a tag does not match, or if two elements
-// named `tag` differ.
+/// Reads one tag per turn, with the open elements on a stack. Returns `None` if a tag does not match, if two elements
+/// named `tag` differ, or if anything follows the root.
 fn read_whole(text: &str, tag: &str) -> Option<()> {
     let mut rest = after_prolog(text)?.trim_end().strip_prefix('<')?;
-    let (mut open, mut held) = (Vec::new(), None);
+    let (mut open, mut first) = (Vec::new(), None);
     loop {
         let (markup, after) = rest.split_once('>')?;
         let closed = if let Some(name) = markup.strip_prefix('/') {
@@ -65,7 +65,7 @@ fn read_whole(text: &str, tag: &str) -> Option<()> {
         };
         if let Some((_, text)) = closed.filter(|(name, _)| *name == tag) {
             let text = text.trim();
-            if *held.get_or_insert(text) != text {
+            if *first.get_or_insert(text) != text {
                 return None;
             }
         }
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_error_says_nothing() {
+    fn text_without_an_error_root_has_no_elements() {
         for text in [
             "",
             "<Code>A</Code>",

@@ -19,6 +19,7 @@
 
 pub(crate) mod quota;
 mod release;
+
 /// The largest number. 64-bit floats hold every integer up to it exactly.
 pub(crate) const MAX_COUNT: u64 = (1 << 53) - 1;
 
@@ -151,8 +152,9 @@ impl Controller {
             self.open(now);
         }
         if self.closed {
-            return self.next_of_closed(now, has_newcomers);
+            return self.next_while_closed(now, has_newcomers);
         }
+        // Also while a quota is spent: this ends a release that is over.
         let paced = self.paced_until(now, true);
         match self.quota.spent_until().or(paced) {
             Some(due) => NextTurn::At(due),
@@ -160,7 +162,7 @@ impl Controller {
         }
     }
 
-    fn next_of_closed(&self, now: u64, has_newcomers: bool) -> NextTurn {
+    fn next_while_closed(&self, now: u64, has_newcomers: bool) -> NextTurn {
         if !has_newcomers || self.probes == 0 || self.probe.is_some() {
             return NextTurn::At(self.until);
         }
@@ -190,32 +192,33 @@ impl Controller {
         permit
     }
 
-    /// Records a refusal. `asked` is the delay that it asked for, if any; a delay header overrides the reset of the
-    /// quota in the same response. `is_first` is `true` for the call's first attempt. Returns `true` if the refusal
-    /// closes the gate.
+    /// Records a refusal. `delay` is the one that it asks for, if any; a delay header overrides the reset of the quota
+    /// in the same response. `is_first` is `true` for the call's first attempt. Returns `true` if the refusal closes
+    /// the gate.
     pub(crate) fn refused(
         &mut self,
         now: u64,
         permit: CallNumber,
         is_first: bool,
-        asked: Option<u64>,
+        delay: Option<u64>,
         quota: Option<GateQuota>,
     ) -> bool {
         let now = now.min(MAX_COUNT);
-        let asked = asked.map(|asked| asked.min(MAX_COUNT));
-        let quota = quota.map(|quota| quota.within(asked));
+        let delay = delay.map(|delay| delay.min(MAX_COUNT));
+        let quota = quota.map(|quota| quota.within(delay));
         self.was_refused = true;
         self.fade(now);
         self.quota.record(now, permit, quota);
-        let asked = asked.or(quota.and_then(GateQuota::spent_for));
+        let delay = delay.or(quota.and_then(GateQuota::spent_for));
         if self.probe.take_if(|probe| *probe == permit).is_some() {
             self.probe_at = sum(now, PROBE_INTERVAL);
         }
         if self.closed {
+            // Raises the number of successes that contradict the cooldown.
             self.run.refused(1);
             // Calls that were in flight when the gate closed met the same limit, and do not extend the cooldown.
             if permit.0 > self.closed_after {
-                self.until = self.until.max(sum(now, asked.unwrap_or(DEFAULT_COOLDOWN)));
+                self.until = self.until.max(sum(now, delay.unwrap_or(DEFAULT_COOLDOWN)));
             }
             return false;
         }
@@ -230,7 +233,7 @@ impl Controller {
         }
         let closes = self.run.reaches(self.patience);
         if closes {
-            self.close(now, asked);
+            self.close(now, delay);
         }
         closes
     }
@@ -258,6 +261,7 @@ impl Controller {
         if !self.is_later(permit) || !self.run.succeeded(1) {
             return false;
         }
+        // A run may also end while the gate is open, and then contradicts nothing.
         let contradicted = std::mem::take(&mut self.closed);
         if contradicted {
             self.patience = product(self.patience, 2).min(MAX_PATIENCE);
@@ -276,6 +280,7 @@ impl Controller {
 
     /// Records that an admitted call was not sent.
     pub(crate) fn not_sent(&mut self, permit: CallNumber) {
+        // Unlike a lost call it took nothing from the quota, so the result does not matter.
         self.quota.record(0, permit, None);
         self.probe.take_if(|probe| *probe == permit);
     }
@@ -289,8 +294,9 @@ impl Controller {
 
     /// Catches up with the counts of an idle gate, and returns the new successes.
     pub(crate) fn catch_up(&mut self, idle: IdleCounts) -> u64 {
-        self.quota.flying = idle.in_flight;
+        self.quota.in_flight = idle.in_flight;
         let successes = idle.ok.saturating_sub(self.ok);
+        // With a run the gate is idle only if nothing was in flight, so all of these were sent after the run began.
         self.run.succeeded(successes);
         self.ok_since_closed |= successes > 0;
         (self.ok, self.since) = (idle.ok, idle.since);
@@ -300,14 +306,14 @@ impl Controller {
     /// Records that calls were sent up to this number.
     pub(crate) fn note_sent(&mut self, sent: u64) {
         let more = sent.saturating_sub(self.sent);
-        self.quota.flying = sum(self.quota.flying, more);
+        self.quota.in_flight = sum(self.quota.in_flight, more);
         self.sent = sum(self.sent, more);
     }
 
-    /// Returns `true` if calls may go, and successes be counted, without the rest of the state. During a run it matters
+    /// Returns `true` if the counters alone suffice to admit calls and to count successes. During a run it matters
     /// which of the calls in flight were sent before it.
     pub(crate) fn is_idle(&self) -> bool {
-        let counts_run = self.has_run() && self.quota.flying > 0;
+        let counts_run = self.has_run() && self.quota.in_flight > 0;
         !self.holds_back() && self.probe.is_none() && !counts_run
     }
 
@@ -403,6 +409,7 @@ pub(super) fn faded(ok: u64, since: u64, now: u64) -> (u64, u64) {
     }
     let halvings = u32::try_from(quotient(age, MEMORY)).unwrap_or(u32::MAX);
     let ok = ok.checked_shr(halvings).unwrap_or_default();
+    // Half the successes in half the time: their rate stays as it was.
     (ok, now.saturating_sub(quotient(MEMORY, 2)))
 }
 

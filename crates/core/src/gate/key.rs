@@ -71,6 +71,7 @@ struct BoundedKeys(BTreeMap<u64, (u64, u64)>);
 
 impl BoundedKeys {
     fn put(&mut self, key: u64, gate: u64, now: u64) {
+        // A scan of all entries, but only when a new limit is met.
         if self.0.len() >= MAX_NARROWER && !self.0.contains_key(&key) {
             let oldest = self.0.iter().min_by_key(|(_, (since, _))| *since);
             let oldest = oldest.map(|(key, _)| *key);
@@ -111,7 +112,7 @@ impl Gate {
     #[must_use]
     pub fn key_of(&self, name: &str) -> GateKey {
         let hash = self.0.options.hashers.names.hash(name.as_bytes());
-        // A free slot has the key 0. The slot is chosen by the upper bits, so the lowest can be spared.
+        // The key 0 marks a free slot. The set is chosen by the upper bits, so the lowest can be spared.
         GateKey(hash | 1)
     }
 
@@ -121,6 +122,7 @@ impl Gate {
         let mut hasher = self.0.options.hashers.texts.build_hasher();
         call.authority.hash(&mut hasher);
         match &self.0.options.by {
+            // The same key as for adapters that hash the host's name once and never call this.
             KeyedBy::Host => return self.key_of(call.authority),
             KeyedBy::Credential => {
                 for name in CREDENTIALS {
@@ -159,15 +161,17 @@ impl Gate {
 
     /// Returns the narrower gates that a call must pass too.
     pub fn narrower(&self, call: RouteOf<'_>, now: Duration) -> Vec<GateKey> {
+        // For most services this load is all the cost.
         if !self.has_narrower() {
             return Vec::new();
         }
         let now = micros(now);
         let known = &self.0.narrow.known;
         let known = known.lock().unwrap_or_else(PoisonError::into_inner);
-        let route = self.below(call, Scope::Route);
+        let route = self.narrower_key(call, Scope::Route);
+        // A request does not name its limit, so the route remembers which one its responses have named.
         let named = route.and_then(|route| known.names.get(route, now));
-        let own = [route, self.below(call, Scope::MethodRoute), named];
+        let own = [route, self.narrower_key(call, Scope::MethodRoute), named];
         let own = own.into_iter().flatten();
         let met = own.filter_map(|key| known.gates.get(key, now));
         met.map(GateKey).collect()
@@ -176,13 +180,13 @@ impl Gate {
     /// Returns the narrower gate of a limit that this call has met. Returns `None` if the limit affects all calls of
     /// the service, or only this one.
     pub fn narrowed(&self, call: RouteOf<'_>, scope: Scope, now: Duration) -> Option<GateKey> {
-        let key = self.below(call, scope)?;
+        let key = self.narrower_key(call, scope)?;
         self.leave_unshared(GateKey(key), now);
         let now = micros(now);
         let known = &self.0.narrow.known;
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
         known.gates.put(key, key, now);
-        if let (Scope::Named(_), Some(route)) = (scope, self.below(call, Scope::Route)) {
+        if let (Scope::Named(_), Some(route)) = (scope, self.narrower_key(call, Scope::Route)) {
             known.names.put(route, key, now);
         }
         self.0.narrow.any.store(true, Ordering::Relaxed);
@@ -190,7 +194,7 @@ impl Gate {
     }
 
     /// Returns the key of a narrower gate, which is the same for all calls that the limit affects.
-    fn below(&self, call: RouteOf<'_>, scope: Scope) -> Option<u64> {
+    fn narrower_key(&self, call: RouteOf<'_>, scope: Scope) -> Option<u64> {
         let mut hasher = self.0.options.hashers.texts.build_hasher();
         call.key.0.hash(&mut hasher);
         match scope {
@@ -215,6 +219,8 @@ impl NameHasher {
             None => bytes.iter().fold(0, next),
         };
         let mix = |hash, bytes| folded(hash ^ number(bytes), key);
+        // The length is part of the seed, or nine and ten times the same letter would hash alike: their words are
+        // equal.
         let length = u64::try_from(name.len()).unwrap_or_default();
         let hash = name.chunks_exact(8).fold(seed.wrapping_mul(length), mix);
         match name.last_chunk::<8>() {
@@ -226,6 +232,7 @@ impl NameHasher {
 
 impl Default for NameHasher {
     fn default() -> Self {
+        // The factor is odd, so never 0, for which all names would hash alike.
         let random = || RandomState::new().hash_one(0);
         Self([random(), random() | 1])
     }
@@ -311,6 +318,7 @@ impl KeyGate {
         if let Some(slot) = slot {
             slot.with_state(self.key, |state, counters| {
                 if state.is_tenure(&self.tenure) {
+                    // Taken and not released, so that the gate is not idle for the next call.
                     state.take_counts(counters);
                 }
             });
@@ -364,6 +372,7 @@ impl Gate {
         let moment = runtime.moment();
         let share = |state: &mut KeyState, _: &Counters| state.share(micros(longest));
         let tenure = self.0.map.decide(slot, key, moment, share);
+        // Only the first of several calls gets the tenure, so the key has one peer.
         let Some(tenure) = tenure.flatten() else {
             return;
         };
@@ -373,7 +382,7 @@ impl Gate {
             key,
             tenure,
         };
-        // `make_peer` runs without the lock: it is the caller's code and may use the gate.
+        // `make_peer` runs without the lock: it is code of the user, and may use the gate.
         let part = part();
         let peer = make_peer(NewKey {
             name,
@@ -401,6 +410,7 @@ impl Gate {
         }
         let moment = Moment::new(now).with_random(key.0);
         if let Some(slot) = self.0.map.find(key).filter(|slot| !slot.counters.is_idle()) {
+            // Nothing to do: `decide` releases the counters of a key that has no peer.
             self.0.map.decide(slot, key, moment, |_, _| ());
         }
     }
@@ -429,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_shows_its_host_and_no_secret() {
+    fn debug_shows_the_host_of_a_call_and_no_secret() {
         let mut headers = HeaderMap::new();
         headers.insert("authorization", HeaderValue::from_static("hunter2"));
         let mut extensions = Extensions::new();
@@ -446,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn every_name_has_a_key_of_its_own() {
+    fn names_have_different_keys() {
         let gate = Gate::new();
         let hosts = (0..20_000).map(|host| format!("host{host}.example:{host}"));
         let lengths = (0..40).flat_map(|length| ["0", "a"].map(|name| name.repeat(length)));
@@ -461,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn a_credential_tells_gates_apart() {
+    fn per_credential_separates_gates_by_the_key_of_the_api() {
         let by_host = Gate::new();
         assert_eq!(key(&by_host, "one"), key(&by_host, "two"));
         let by_credential = Gate::new().per_credential();

@@ -20,7 +20,8 @@ pub(super) struct GateMap {
     sets: Box<[OnceLock<Box<Set>>]>,
     /// The number of slots of a set that are used.
     ways: usize,
-    takes: Mutex<()>,
+    /// Held while a key takes over the slot of another.
+    eviction: Mutex<()>,
     /// `true` if the gate is shared, so that the first call of each key must take the lock.
     shared: bool,
 }
@@ -60,8 +61,9 @@ impl GateMap {
         let sets = most.div_ceil(WAYS).max(1);
         Self {
             sets: (0..sets).map(|_| OnceLock::new()).collect(),
+            // Rounded down, since `most` is a bound.
             ways: most.checked_div(sets).unwrap_or_default().max(1),
-            takes: Mutex::new(()),
+            eviction: Mutex::new(()),
             shared,
         }
     }
@@ -70,17 +72,18 @@ impl GateMap {
     #[inline]
     pub(super) fn find(&self, key: GateKey) -> Option<&Slot> {
         let set = self.sets.get(self.set_of(key)).and_then(OnceLock::get);
-        let found = set.and_then(|set| set.iter().find(|slot| slot.is_of(key)));
-        found.or_else(|| self.take(key))
+        let found = set.and_then(|set| set.iter().find(|slot| slot.has_key(key)));
+        found.or_else(|| self.take_slot(key))
     }
 
-    /// Returns the slot that admitted a call. If another key has it by now, only the count of its calls is updated.
+    /// Returns the slot that admitted a call. If it belongs to another key, only the count of its calls is updated.
     #[inline]
-    pub(super) fn of(&self, place: &Permit) -> Option<&Slot> {
-        let slot = self.at(place.at)?;
-        if slot.is_of(place.key) {
+    pub(super) fn slot_of(&self, permit: &Permit) -> Option<&Slot> {
+        let slot = self.at(permit.at)?;
+        if slot.has_key(permit.key) {
             return Some(slot);
         }
+        // Another key took the slot between `find` and `enter`, so its counters include this call.
         slot.counters.end(false);
         None
     }
@@ -111,44 +114,46 @@ impl GateMap {
         act: impl FnOnce(&mut KeyState, &Counters) -> T,
     ) -> Option<T> {
         let mut guard = slot.lock();
-        if !slot.is_of(key) {
+        // The slot may have been given to another key since it was found.
+        if !slot.has_key(key) {
             return None;
         }
         let now = micros(moment.now);
         let new = || Box::new(KeyState::new(now));
         let state = guard.get_or_insert_with(new);
         state.take_over(&slot.counters, now);
-        let acted = act(state, &slot.counters);
-        let calls = state.release_if_idle(&slot.counters);
+        let result = act(state, &slot.counters);
+        let wakers = state.release_if_idle(&slot.counters);
         let peer = state.peer().cloned();
         drop(guard);
         // Woken only now, without the lock: a waiter or the peer may take it at once.
-        calls.into_iter().for_each(Waker::wake);
+        wakers.into_iter().for_each(Waker::wake);
         if let Some(peer) = peer {
             peer.wake();
         }
-        Some(acted)
+        Some(result)
     }
 
     /// Takes the first free slot, in the same order for every thread, so that no key gets two; otherwise the slot of an
     /// unused key.
     #[cold]
     #[inline(never)]
-    fn take<'a>(&'a self, key: GateKey) -> Option<&'a Slot> {
+    fn take_slot<'a>(&'a self, key: GateKey) -> Option<&'a Slot> {
         let set = self.set_of(key);
         let at = |way| u32::try_from(set.saturating_mul(WAYS).saturating_add(way));
         let slot = |way| Slot {
             at: at(way).unwrap_or(u32::MAX),
             ..Slot::default()
         };
-        let made = || Box::new(std::array::from_fn(slot));
-        let set = self.sets.get(set)?.get_or_init(made);
+        let new_set = || Box::new(std::array::from_fn(slot));
+        let set = self.sets.get(set)?.get_or_init(new_set);
         let set = set.get(..self.ways)?;
-        if let Some(slot) = set.iter().find(|slot| slot.is_or_becomes(key)) {
-            return Some(self.taken(slot));
+        if let Some(slot) = set.iter().find(|slot| slot.claim(key)) {
+            return Some(self.mark_if_shared(slot));
         }
-        let _one_at_a_time = self.takes.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(slot) = set.iter().find(|slot| slot.is_of(key)) {
+        // One thread at a time, and only after another look, or two threads could give one key two slots.
+        let _one_at_a_time = self.eviction.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(slot) = set.iter().find(|slot| slot.has_key(key)) {
             return Some(slot);
         }
         let unused = |slot: &'a Slot| Some((slot.counters.unused_since()?, slot));
@@ -156,11 +161,12 @@ impl GateMap {
             .iter()
             .filter_map(unused)
             .min_by_key(|(since, _)| *since)?;
-        slot.renew(key).then(|| self.taken(slot))
+        slot.reassign(key).then(|| self.mark_if_shared(slot))
     }
 
-    fn taken<'a>(&self, slot: &'a Slot) -> &'a Slot {
+    fn mark_if_shared<'a>(&self, slot: &'a Slot) -> &'a Slot {
         if self.shared {
+            // Not idle, so that the key's first call takes the lock, and creates the peer.
             slot.counters.take(0);
         }
         slot
@@ -169,25 +175,26 @@ impl GateMap {
 
 impl Slot {
     #[inline]
-    fn is_of(&self, key: GateKey) -> bool {
+    fn has_key(&self, key: GateKey) -> bool {
         self.key.load(Ordering::Acquire) == key.0
     }
 
     /// Returns `true` if the slot belongs to this key, or was free and now does.
-    fn is_or_becomes(&self, key: GateKey) -> bool {
+    fn claim(&self, key: GateKey) -> bool {
         let (order, otherwise) = (Ordering::AcqRel, Ordering::Acquire);
         let before = self.key.compare_exchange(0, key.0, order, otherwise);
         before.is_ok() || before == Err(key.0)
     }
 
     /// Reuses the slot for another key. Returns `false` if the slot is in use after all.
-    fn renew(&self, key: GateKey) -> bool {
+    fn reassign(&self, key: GateKey) -> bool {
         let mut guard = self.lock();
+        // A call may have entered since the slot was chosen.
         let unused = self.counters.unused_since().is_some();
         if unused {
             self.key.store(key.0, Ordering::Release);
             *guard = None;
-            self.counters.renew();
+            self.counters.reset();
         }
         unused
     }
@@ -195,7 +202,7 @@ impl Slot {
     /// Runs `act` on the locked state if the slot belongs to this key, without advancing the clock.
     pub(super) fn with_state(&self, key: GateKey, act: impl FnOnce(&mut KeyState, &Counters)) {
         let mut guard = self.lock();
-        if let Some(state) = guard.as_mut().filter(|_| self.is_of(key)) {
+        if let Some(state) = guard.as_mut().filter(|_| self.has_key(key)) {
             act(state, &self.counters);
         }
     }
@@ -217,6 +224,7 @@ const REFUSED: u64 = 1;
 /// them that have not faded.
 const ENDED: u64 = (1 << 32) - 1;
 const SUCCESS: u64 = (1 << 32) + 1;
+/// The most successes below [`BUSY`]. Since they halve every 20 s, only 50 million calls a second could reach it.
 const MAX_SUCCESSES: u64 = (1 << 31) - 1;
 /// Set in `ended` while the gate is not idle.
 const BUSY: u64 = 1 << 63;
@@ -238,7 +246,9 @@ impl Counters {
     /// is not idle.
     #[inline]
     pub(super) fn enter(&self, now: u64) -> Option<(u64, bool)> {
+        // If another thread takes the word after this load, the call still goes: it counts as sent before.
         let mut idle = self.idle.load(Ordering::Acquire);
+        // `UNUSED` and `NOT_IDLE` hold the time 0, so one comparison finds all that need a closer look.
         if now >= idle >> 1 {
             if idle == NOT_IDLE {
                 return None;
@@ -263,6 +273,7 @@ impl Counters {
     /// Makes every call take the lock from now on. Returns the number of the last call that was sent, and the counts of
     /// the gate if it was idle.
     pub(super) fn take(&self, now: u64) -> (u64, Option<IdleCounts>) {
+        // A call that ends between the two steps is in `ended`; later ones find `BUSY`, and take the lock.
         let idle = self.idle.swap(NOT_IDLE, Ordering::AcqRel);
         let ended = self.ended.fetch_or(BUSY, Ordering::AcqRel);
         // Read after `ended`: every call in that count was sent before, so the difference is not negative.
@@ -276,9 +287,9 @@ impl Counters {
     }
 
     /// Lets calls use the counters alone from now on, starting from the controller's successes.
-    pub(super) fn release(&self, come_to: &Controller) {
-        self.change_ended(|ended| Some(with_successes(ended, come_to.ok)));
-        let idle = (fades_at(come_to.since) << 1) | u64::from(come_to.was_refused);
+    pub(super) fn release(&self, controller: &Controller) {
+        self.change_ended(|ended| Some(with_successes(ended, controller.ok)));
+        let idle = (fades_at(controller.since) << 1) | u64::from(controller.was_refused);
         self.idle.store(idle, Ordering::Release);
     }
 
@@ -292,12 +303,13 @@ impl Counters {
     pub(super) fn unused_since(&self) -> Option<u64> {
         let idle = self.idle.load(Ordering::Acquire);
         let ended = self.ended.load(Ordering::Acquire);
+        // Read last, as in `take`: a call that enters meanwhile counts as in flight.
         let sent = self.sent.load(Ordering::Acquire);
         (idle != NOT_IDLE && in_flight(sent, ended) == 0).then_some(idle)
     }
 
     /// Resets the counters for another key. Call numbers continue.
-    pub(super) fn renew(&self) {
+    pub(super) fn reset(&self) {
         self.change_ended(|ended| Some(with_successes(ended, 0)));
         self.idle.store(UNUSED, Ordering::Release);
     }
@@ -312,6 +324,7 @@ impl Counters {
         let order = (Ordering::AcqRel, Ordering::Acquire);
         let won = self.idle.compare_exchange(idle, next, order.0, order.1);
         if won.is_ok() {
+            // If a thread with the lock was faster, the controller fades the successes.
             self.change_ended(|ended| {
                 let (ok, _) = faded(successes(ended), since, now);
                 (ended & BUSY == 0).then(|| with_successes(ended, ok))

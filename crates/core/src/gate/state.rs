@@ -69,7 +69,7 @@ pub(super) struct KeyState {
     queue: WaitQueue,
     /// The time, which never goes back, and its lead over the outer clock.
     now: u64,
-    ahead: u64,
+    lead: u64,
     /// `None` if the key is not shared with other processes.
     sharing: Option<Box<Sharing>>,
 }
@@ -92,7 +92,7 @@ impl KeyState {
             controller: Controller::new(now),
             queue: WaitQueue::default(),
             now,
-            ahead: 0,
+            lead: 0,
             sharing: None,
         }
     }
@@ -107,6 +107,7 @@ impl KeyState {
         let (sent, idle) = counters.take(self.now);
         self.controller.note_sent(sent);
         if let Some(idle) = idle {
+            // Read first: the successes may end the run.
             let are_later = self.controller.has_run();
             let successes = self.controller.catch_up(idle);
             if let Some(peer) = self.peer().filter(|_| successes > 0) {
@@ -121,7 +122,7 @@ impl KeyState {
         if is_idle {
             counters.release(&self.controller);
         }
-        self.queue.take_calls()
+        self.queue.take_wakers()
     }
 
     /// Adds a waiter that waits for at most `patience`. It polls at once.
@@ -141,10 +142,11 @@ impl KeyState {
         id: WaiterId,
         waker: &Waker,
     ) -> Result<CallNumber, u64> {
-        self.queue.mark_called(id);
+        // Before `serve`, which would wake this waiter too.
+        self.queue.mark_polled(id);
         self.serve(counters);
-        self.queue.take_given(id).ok_or_else(|| {
-            let at = self.queue.schedule_look(id, waker);
+        self.queue.take_granted(id).ok_or_else(|| {
+            let at = self.queue.schedule_poll(id, waker);
             at.saturating_sub(self.now)
         })
     }
@@ -154,6 +156,7 @@ impl KeyState {
         if let Some(permit) = self.queue.leave(id) {
             self.drop_permit(counters, permit);
         }
+        // Its turn, or the permit that it has not used, goes to the next waiter.
         self.serve(counters);
     }
 
@@ -168,19 +171,20 @@ impl KeyState {
         let now = self.now;
         let votes = self.controller.votes(permit, is_first);
         match end {
-            CallEnd::Refused(asked) => {
-                let asked = asked.map(micros);
-                let closes = self.controller.refused(now, permit, is_first, asked, quota);
+            CallEnd::Refused(delay) => {
+                let delay = delay.map(micros);
+                let closes = self.controller.refused(now, permit, is_first, delay, quota);
                 if closes {
+                    // Those that were admitted but have not been sent wait for the cooldown too.
                     self.take_back(counters);
                 }
                 if let Some(peer) = self.peer().filter(|_| votes) {
-                    let asked = asked.or(quota.and_then(GateQuota::spent_for));
-                    peer.refused(asked.map(Duration::from_micros), closes);
+                    let delay = delay.or(quota.and_then(GateQuota::spent_for));
+                    peer.refused(delay.map(Duration::from_micros), closes);
                 }
             }
             CallEnd::Succeeded => {
-                // Asked before `succeeded`, which may end the run.
+                // Read before `succeeded`, which may end the run.
                 let is_later = self.controller.is_later(permit);
                 let contradicts = self.controller.succeeded(now, permit, quota);
                 if let Some(peer) = self.peer() {
@@ -198,6 +202,8 @@ impl KeyState {
     /// Admits all waiters whose turn has come, as if each turn had been polled on time.
     fn serve(&mut self, counters: &Counters) {
         while let Some(first) = self.queue.first() {
+            // A turn that is polled late is granted at the time at which it was due, so that the pace does not slow
+            // down.
             let at = self.queue.turn.min(self.now);
             let newcomer = self.queue.first_newcomer();
             let next = self.controller.next(at, newcomer.is_some());
@@ -206,7 +212,9 @@ impl KeyState {
                 (NextTurn::Probe, Some(newcomer)) => (at, newcomer, true),
                 (NextTurn::Probe, None) => (at, first, true),
                 (NextTurn::At(due), _) => match self.queue.overdue().filter(|(_, by)| *by <= due) {
+                    // A waiter whose patience ends first goes in spite of the gate.
                     Some((overdue, by)) => (by, overdue, false),
+                    // The gate opens at `due`, or its quota is renewed, so the controller must decide again.
                     None if due <= self.now => {
                         self.queue.turn = due;
                         continue;
@@ -222,7 +230,7 @@ impl KeyState {
             let permit = self
                 .controller
                 .go(at, counters.send(), as_probe, others_wait);
-            self.queue.give(id, permit);
+            self.queue.grant(id, permit);
         }
         self.queue.turn = u64::MAX;
         self.controller.line_is_empty(self.now);
@@ -240,10 +248,11 @@ impl KeyState {
     }
 
     fn pass_time(&mut self, outside: u64) {
-        let inside = outside.saturating_add(self.ahead);
+        let inside = outside.saturating_add(self.lead);
         let back = self.now.saturating_sub(inside);
+        // The outer clock was set back: without a lead, time would stand still here until it has caught up.
         if back >= BACKSTEP {
-            self.ahead = self.ahead.saturating_add(back);
+            self.lead = self.lead.saturating_add(back);
         }
         self.now = self.now.max(inside);
     }
@@ -272,8 +281,8 @@ impl KeyState {
 
     /// Returns `true` if this is the key's current tenure.
     pub(super) fn is_tenure(&self, tenure: &Weak<()>) -> bool {
-        let known = self.sharing.as_ref();
-        known.map(|sharing| Arc::as_ptr(&sharing.tenure)) == Some(tenure.as_ptr())
+        let sharing = self.sharing.as_ref();
+        sharing.map(|sharing| Arc::as_ptr(&sharing.tenure)) == Some(tenure.as_ptr())
     }
 
     /// Closes the gate for this cooldown. Returns `false` if no call of this process waits for that long.
@@ -347,12 +356,12 @@ pub(super) struct WaitQueue {
     /// The waiters that were never sent.
     newcomers: BTreeSet<WaiterId>,
     /// The waiters that may go but have not polled since.
-    given: BTreeMap<WaiterId, (Waiting, CallNumber)>,
-    last: u64,
+    granted: BTreeMap<WaiterId, (Waiting, CallNumber)>,
+    last_number: u64,
     /// The time of the next waiter's turn, if nothing happens before.
     pub(super) turn: u64,
     /// The waiters to wake once the lock is released.
-    calls: Vec<Waker>,
+    wakers: Vec<Waker>,
 }
 
 #[derive(Debug)]
@@ -360,7 +369,7 @@ struct Waiting {
     /// `None` from a wake-up until the next poll.
     waker: Option<Waker>,
     /// The time at which it polls without being woken.
-    looks_at: u64,
+    polls_at: u64,
     patient_until: u64,
     kind: CallKind,
 }
@@ -368,7 +377,7 @@ struct Waiting {
 impl WaitQueue {
     /// Returns `true` if there is no waiter, and no permit that is not used yet.
     pub(super) fn is_unused(&self) -> bool {
-        self.line.is_empty() && self.given.is_empty()
+        self.line.is_empty() && self.granted.is_empty()
     }
 
     /// Returns the number of waiters in the line.
@@ -378,27 +387,27 @@ impl WaitQueue {
 
     /// Adds a waiter for a call that began at `began` and waits until `patient_until`.
     pub(super) fn join(&mut self, kind: CallKind, began: u64, patient_until: u64) -> WaiterId {
-        self.last = self.last.saturating_add(1);
-        let id = (began, self.last);
+        self.last_number = self.last_number.saturating_add(1);
+        let id = (began, self.last_number);
         let waiting = Waiting {
             kind,
             waker: None,
-            looks_at: 0,
+            polls_at: 0,
             patient_until,
         };
         self.insert(id, waiting);
         id
     }
 
-    /// Removes a waiter, and returns the permit that it was given meanwhile.
+    /// Removes a waiter, and returns the permit that it was granted meanwhile.
     pub(super) fn leave(&mut self, id: WaiterId) -> Option<CallNumber> {
         self.remove(id);
-        self.take_given(id)
+        self.take_granted(id)
     }
 
     /// Returns the permit of a waiter, if its turn has come.
-    pub(super) fn take_given(&mut self, id: WaiterId) -> Option<CallNumber> {
-        self.given.remove(&id).map(|(_, permit)| permit)
+    pub(super) fn take_granted(&mut self, id: WaiterId) -> Option<CallNumber> {
+        self.granted.remove(&id).map(|(_, permit)| permit)
     }
 
     pub(super) fn first(&self) -> Option<WaiterId> {
@@ -415,17 +424,17 @@ impl WaitQueue {
     }
 
     /// Moves a waiter out of the line with a permit, and schedules its wake-up.
-    pub(super) fn give(&mut self, id: WaiterId, permit: CallNumber) {
+    pub(super) fn grant(&mut self, id: WaiterId, permit: CallNumber) {
         if let Some(mut waiting) = self.remove(id) {
-            self.calls.extend(waiting.waker.take());
-            self.given.insert(id, (waiting, permit));
+            self.wakers.extend(waiting.waker.take());
+            self.granted.insert(id, (waiting, permit));
         }
     }
 
     /// Takes back the permits that are not used yet. Their waiters return to their positions in the line.
     pub(super) fn take_back(&mut self) -> Vec<CallNumber> {
-        let given = std::mem::take(&mut self.given).into_iter();
-        let back = given.map(|(id, (waiting, permit))| {
+        let granted = std::mem::take(&mut self.granted).into_iter();
+        let back = granted.map(|(id, (waiting, permit))| {
             self.insert(id, waiting);
             permit
         });
@@ -433,7 +442,7 @@ impl WaitQueue {
     }
 
     /// Records that a waiter polls, and need not be woken.
-    pub(super) fn mark_called(&mut self, id: WaiterId) {
+    pub(super) fn mark_polled(&mut self, id: WaiterId) {
         if let Some(waiting) = self.line.get_mut(&id) {
             waiting.waker = None;
         }
@@ -441,37 +450,39 @@ impl WaitQueue {
 
     /// Returns the time of a waiter's next poll, if it is not woken before. The first waiter polls at its turn, the
     /// others later, so that the line moves even if those before them are not polled.
-    pub(super) fn schedule_look(&mut self, id: WaiterId, waker: &Waker) -> u64 {
-        let place = self
+    pub(super) fn schedule_poll(&mut self, id: WaiterId, waker: &Waker) -> u64 {
+        let position = self
             .line
             .keys()
             .take(PROMPT_WAITERS)
             .position(|other| *other == id);
         let first = self.first().map_or(0, |(_, number)| number);
+        // An estimate by the numbers: to count the waiters before it would take linear time.
         let before = id.1.saturating_sub(first);
-        let later = match place {
+        let later = match position {
             Some(0) => 0,
             Some(_) => PATIENCE,
             None => before.clamp(1, MAX_POLL_STEPS).saturating_mul(PATIENCE),
         };
         let at = self.turn.saturating_add(later);
         if let Some(waiting) = self.line.get_mut(&id) {
-            waiting.looks_at = at;
+            waiting.polls_at = at;
             waiting.waker = Some(waker.clone());
         }
         at
     }
 
     /// Returns the waiters to wake: those that may go, and those at the front that would poll too late.
-    pub(super) fn take_calls(&mut self) -> Vec<Waker> {
+    pub(super) fn take_wakers(&mut self) -> Vec<Waker> {
         let mut by = self.turn;
         for waiting in self.line.values_mut().take(PROMPT_WAITERS) {
-            if waiting.looks_at > by {
-                self.calls.extend(waiting.waker.take());
+            // It was scheduled when the turn was later, or when more waiters were before it.
+            if waiting.polls_at > by {
+                self.wakers.extend(waiting.waker.take());
             }
             by = self.turn.saturating_add(PATIENCE);
         }
-        std::mem::take(&mut self.calls)
+        std::mem::take(&mut self.wakers)
     }
 
     fn insert(&mut self, id: WaiterId, waiting: Waiting) {
@@ -483,9 +494,9 @@ impl WaitQueue {
     }
 
     fn remove(&mut self, id: WaiterId) -> Option<Waiting> {
-        let left = self.line.remove(&id)?;
-        self.patience.remove(&(left.patient_until, id));
+        let waiting = self.line.remove(&id)?;
+        self.patience.remove(&(waiting.patient_until, id));
         self.newcomers.remove(&id);
-        Some(left)
+        Some(waiting)
     }
 }

@@ -31,7 +31,7 @@ struct Scene {
     runtime: Arc<dyn Runtime>,
 }
 
-/// What an answer says of a quota of ten.
+/// The state of a quota of ten in a response.
 fn quota(remaining: u64, reset: Duration) -> Option<GateQuota> {
     Some(GateQuota {
         limit: Some(10),
@@ -73,22 +73,22 @@ impl Drop for Admission {
     }
 }
 
-/// What a wait comes to.
+/// The result of a wait.
 struct Waited {
     waited: Duration,
-    /// Nothing where the deadline came first.
+    /// `None` if the deadline came first.
     admission: Option<Admission>,
 }
 
 type Wait<'a> = Pin<Box<dyn Future<Output = Waited> + Send + 'a>>;
 
-fn wait<'a>(gate: &'a Gate, ask: GateRequest, runtime: &'a Arc<dyn Runtime>) -> Wait<'a> {
+fn wait<'a>(gate: &'a Gate, request: GateRequest, runtime: &'a Arc<dyn Runtime>) -> Wait<'a> {
     Box::pin(async move {
         let Passed {
             waited,
             in_time,
             place,
-        } = gate.pass(ask, &**runtime, || ()).await;
+        } = gate.pass(request, &**runtime, || ()).await;
         let admission = || Admission {
             gate: gate.clone(),
             runtime: Arc::clone(runtime),
@@ -134,12 +134,12 @@ impl Scene {
         wait(&self.gate, ask, &self.runtime)
     }
 
-    /// A call that was sent before, so that it is no probe.
+    /// Returns the wait of a call that was sent before, so that it is no probe.
     fn waiter(&self) -> Wait<'_> {
         self.wait(self.ask("a", CallKind::Retry))
     }
 
-    /// A call that goes at once.
+    /// Sends a call that need not wait.
     fn go(&self, name: &str) -> Admission {
         let passed = self.wait(self.ask(name, CallKind::Newcomer)).now_or_never();
         passed.expect("the gate is open").admission.unwrap()
@@ -150,7 +150,7 @@ impl Scene {
         passed.is_some()
     }
 
-    /// Four calls in a row are refused.
+    /// Refuses four calls in a row.
     fn refuse(&self, name: &str, asked: Duration) {
         self.refuse_all(name, Some(asked));
     }
@@ -160,7 +160,8 @@ impl Scene {
         calls.into_iter().for_each(|call| call.refused(asked, None));
     }
 
-    /// Moves the clock in steps, and polls everybody at each, until all are through or the time is over; when each went.
+    /// Advances the clock in steps and polls all waiters at each, until all have gone or the time is over. Returns the
+    /// time at which each went.
     fn play(&self, waits: &mut [Option<Wait<'_>>], time: Duration) -> Vec<Option<Duration>> {
         let mut cx = Context::from_waker(Waker::noop());
         let mut went = vec![None; waits.len()];

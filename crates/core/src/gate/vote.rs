@@ -78,17 +78,18 @@ impl RefusalRun {
     }
 }
 
-/// Returns the cooldown after a refusal that asked for this time, in microseconds. It doubles if the gate closes again
-/// (`again`) and nothing succeeded since: once if the server named a time, and otherwise up to 20 s. `doublings` counts
-/// the doublings in a row.
-pub fn next_cooldown(asked: Option<u64>, again: bool, doublings: &mut u32) -> u64 {
-    let most = if asked.is_some() {
+/// Returns the cooldown after a refusal that asks for this delay, in microseconds. It doubles if the gate closes
+/// repeatedly (`repeated`) without a success in between: once if the server named a time, and otherwise up to 20 s.
+/// `doublings` counts the doublings in a row.
+pub fn next_cooldown(delay: Option<u64>, repeated: bool, doublings: &mut u32) -> u64 {
+    let most = if delay.is_some() {
         MAX_DOUBLINGS
     } else {
         MAX_DOUBLINGS_UNNAMED
     };
     let more = doublings.saturating_add(1).min(most);
-    *doublings = if again { more } else { 0 };
-    let asked = asked.unwrap_or(DEFAULT_COOLDOWN);
-    product(asked, 1 << *doublings).min(MAX_DOUBLED.max(asked))
+    *doublings = if repeated { more } else { 0 };
+    let delay = delay.unwrap_or(DEFAULT_COOLDOWN);
+    // The bound never shortens the delay that the server asks for.
+    product(delay, 1 << *doublings).min(MAX_DOUBLED.max(delay))
 }

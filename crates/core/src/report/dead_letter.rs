@@ -47,7 +47,7 @@ pub struct DeadLetter<'a> {
     /// The request's headers, including an idempotency key added by the layer, but without the headers that a rule or a
     /// failover sets for later attempts.
     pub headers: &'a HeaderMap,
-    /// The attempts, and the reason for which no more followed.
+    /// The attempts, and the reason why no more followed.
     pub report: &'a RetryReport,
 }
 

@@ -31,13 +31,13 @@ impl DownloadRecorder {
         delay: Duration,
         now: Duration,
     ) {
-        let kind_of_event = RetryEventKind::Resuming {
+        let event = RetryEventKind::Resuming {
             at,
             length,
             kind,
             delay,
         };
-        self.emit(now, kind_of_event);
+        self.emit(now, event);
         super::span::log_resume(&self.subject, (at, length), kind, delay);
     }
 

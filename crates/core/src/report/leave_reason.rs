@@ -1,8 +1,8 @@
-//! The reasons for which a process leaves its fleet.
+//! The reasons why a process leaves its fleet.
 
 use std::fmt;
 
-/// The reason for which a process leaves its fleet and decides alone for a while. The guide to fleets describes the
+/// The reason why a process leaves its fleet and decides alone for a while. The guide to fleets describes the
 /// behavior meanwhile.
 ///
 /// It is reported once, when the process leaves. The process rejoins with the first reply that is in time.

@@ -5,7 +5,7 @@ use crate::policy::ErrorKind;
 use metrics::{SharedString, counter, gauge, histogram};
 use std::time::Duration;
 
-/// Counts attempts, retries and stops, and measures waits and the tokens left in the budget, by service; give it to an
+/// Counts attempts, retries and stops, and measures waits and the tokens left in the budget, by service; pass it to an
 /// adapter with `observe`. Times are in seconds. Tokens are measured when a call ends.
 ///
 /// | metric | kind | labels |
@@ -29,8 +29,8 @@ use std::time::Duration;
 /// | `http_retry_fleet_seconds` | histogram | `step` |
 ///
 /// The service is the name that [`RetryOverride::service`](crate::RetryOverride::service) gives, else host and port: a
-/// client that calls an unbounded number of hosts should name its services. The dialect is that of the row which judged
-/// the attempt ([`AttemptReport::dialect`](super::AttemptReport::dialect)), or `none`: as many as the policies have.
+/// client that calls an unbounded number of hosts should name its services. The dialect is that of the row that judged
+/// the attempt ([`AttemptReport::dialect`](super::AttemptReport::dialect)), or `none`.
 ///
 /// ```
 /// use http_retry::RetryPolicy;
@@ -46,7 +46,7 @@ use std::time::Duration;
 pub struct MetricsObserver;
 
 impl MetricsObserver {
-    /// An observer that reports to the recorder installed at the time of each event.
+    /// Creates an observer that reports to the recorder installed at the time of each event.
     #[must_use]
     pub fn new() -> Self {
         Self
@@ -76,7 +76,7 @@ impl Observer for MetricsObserver {
                 counter!("http_retry_requests_total", "service" => service(), "stop" => stop)
                     .increment(1);
                 if let Some(tokens) = report.tokens_left() {
-                    // A gauge takes seconds: here each is a token, exact to a millionth.
+                    // A gauge takes a duration as its seconds: one for each token, without floats in this crate.
                     gauge!("http_retry_budget_tokens", "service" => service())
                         .set(Duration::from_micros(tokens.micros()));
                 }
@@ -89,7 +89,7 @@ impl Observer for MetricsObserver {
             }
             RetryEventKind::Resumed { kind, .. } => resumed(service(), Some(kind), "resumed"),
             RetryEventKind::Interrupted { kind, why, .. } => resumed(service(), kind, why.as_str()),
-            // A fleet counts by itself, once for all adapters in it.
+            // A fleet has counters of its own, one set for all adapters in it.
             RetryEventKind::FleetLeft { .. } | RetryEventKind::FleetJoined { .. } => {}
             RetryEventKind::AttemptStarted { .. } | RetryEventKind::Resuming { .. } => {}
         }

@@ -69,6 +69,7 @@ impl ReportRecorder {
     /// Reports that an attempt is about to be sent, and returns its span.
     pub fn attempt_started(&mut self, at: Duration) -> AttemptSpan {
         self.started = at;
+        // The timeline starts with the first attempt, and not with a wait before it.
         if self.number == 1 {
             self.first_started = at;
         }
@@ -97,6 +98,7 @@ impl ReportRecorder {
 
     /// Records that the caller gets a response that no server sent.
     pub fn responds_itself(&mut self) {
+        // A move that is never undone, so that `is_from_elsewhere` holds.
         self.moves = self.moves.saturating_add(1);
     }
 
@@ -147,6 +149,7 @@ impl ReportRecorder {
             due,
             source,
         };
+        // The event happens now, which is `delay` before `due`.
         self.emit(due.saturating_sub(delay), kind);
         super::span::log_retry(&self.subject, paid, self.report.attempts().last());
     }
@@ -187,8 +190,9 @@ impl ReportRecorder {
         if let Some(slot) = &self.slot {
             slot.put(self.report.clone());
         }
-        let plain = self.only_success && stop == StopReason::Succeeded;
-        (!plain).then(|| std::mem::replace(&mut self.report, RetryReport::new()))
+        // No report in a response means that its first attempt succeeded.
+        let is_plain = self.only_success && stop == StopReason::Succeeded;
+        (!is_plain).then(|| std::mem::replace(&mut self.report, RetryReport::new()))
     }
 
     fn emit(&self, at: Duration, kind: RetryEventKind<'_>) {
@@ -244,8 +248,9 @@ impl Subject {
     #[cfg(feature = "tracing")]
     fn host_and_port(&self) -> Option<(&str, u16)> {
         let (host, port) = self.authority.rsplit_once(':')?;
-        let digits = port.bytes().all(|byte| byte.is_ascii_digit());
-        let port = port.parse().ok().filter(|_| digits)?;
+        let is_digits = port.bytes().all(|byte| byte.is_ascii_digit());
+        // `parse` alone accepts a sign, as in `+80`.
+        let port = port.parse().ok().filter(|_| is_digits)?;
         Some((host, port))
     }
 }

@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The report of a request: its attempts, their outcomes and waits, and the reason for which it stopped.
+/// The report of a request: its attempts, their outcomes and waits, and the reason why it stopped.
 ///
 /// It is in the response's extensions if an attempt was not a success (no report means that the first attempt
 /// succeeded). A [`ReportSlot`] in the request's extensions always receives it, even if the call fails.
@@ -46,8 +46,8 @@ pub struct RetryReport {
     from_elsewhere: bool,
 }
 
-/// The most attempts that a report keeps. The oldest are dropped.
-const MAX_ATTEMPTS_KEPT: usize = 64;
+/// The most attempts in a report. The oldest are dropped.
+const MAX_STORED_ATTEMPTS: usize = 64;
 
 /// The most attempts of any preset.
 const USUAL_ATTEMPTS: usize = 5;
@@ -108,7 +108,7 @@ impl RetryReport {
         self.waited
     }
 
-    /// Returns the reason for which there was no further attempt.
+    /// Returns the reason why there was no further attempt.
     #[must_use]
     pub fn stop(&self) -> StopReason {
         self.stop
@@ -135,11 +135,13 @@ impl RetryReport {
     }
 
     pub(super) fn push(&mut self, attempt: AttemptReport) {
-        if self.attempts.len() >= MAX_ATTEMPTS_KEPT {
+        if self.attempts.len() >= MAX_STORED_ATTEMPTS {
+            // Moves 63 attempts, but few requests have more than 64.
             self.attempts.remove(0);
         }
         self.attempt_count = attempt.number;
         self.waited = self.waited.saturating_add(attempt.delay);
+        // Exactly five, so that the usual report takes less than 1 KiB: a growing `Vec` would take eight.
         if self.attempts.capacity() == 0 {
             self.attempts.reserve_exact(USUAL_ATTEMPTS);
         }
@@ -228,7 +230,7 @@ pub struct AttemptReport {
     /// The row of the policy's dialect that judged the outcome, such as `github[1]`.
     pub row: Option<Arc<str>>,
     /// `true` if that row is a rule.
-    pub(in crate::report) of_a_rule: bool,
+    pub(in crate::report) is_of_rule: bool,
     /// The calls that the limit affects, if a classifier or a row states them.
     pub scope: Option<Scope>,
     /// The cut of the request's text before this attempt, if the text was too long for the model.
@@ -253,7 +255,7 @@ impl AttemptReport {
             reason: outcome.reason(),
             rule: None,
             row: None,
-            of_a_rule: outcome.row().is_some_and(|row| row.is_rule),
+            is_of_rule: outcome.row().is_some_and(|row| row.is_rule),
             scope: outcome.scope(),
             cut: None,
         }
@@ -269,7 +271,7 @@ impl AttemptReport {
     #[must_use]
     pub fn dialect(&self) -> Option<&str> {
         let row = self.row.as_deref()?;
-        if self.of_a_rule {
+        if self.is_of_rule {
             Some("rules")
         } else {
             Some(row.rsplit_once('[').map_or(row, |(dialect, _)| dialect))
@@ -310,6 +312,7 @@ impl fmt::Display for AttemptReport {
         match (self.status, self.error) {
             (Some(status), _) => write!(f, "{}", status.as_u16())?,
             (None, Some(error)) => write!(f, "{error} error")?,
+            // A success of an operation that is not HTTP.
             (None, None) => f.write_str("done")?,
         }
         if let Some(error_type) = self.error_type {

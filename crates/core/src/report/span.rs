@@ -43,6 +43,7 @@ mod on {
                 "http.attempt",
                 "http.request.method" = subject.method.as_ref().map(http::Method::as_str),
                 "server.address" = subject.address(),
+                // The conventions leave it out on the first attempt.
                 "http.request.resend_count" = (number > 1).then(|| number.saturating_sub(1)),
                 "http.response.status_code" = Empty,
                 "error.type" = Empty,
@@ -69,6 +70,7 @@ mod on {
             if let Some(status) = outcome.status() {
                 self.span
                     .record("http.response.status_code", status.as_u16());
+                // By the conventions, an error status is its own error type.
                 if status.as_u16() >= 400 {
                     self.span.record("error.type", status.as_str());
                 }
@@ -80,7 +82,7 @@ mod on {
     }
 
     pub(crate) fn log_retry(subject: &Subject, paid: &PaidRetry, last: Option<&AttemptReport>) {
-        let last = AttemptFields::of(last);
+        let last = AttemptFields::from_report(last);
         tracing::event!(
             target: "http_retry",
             tracing::Level::WARN,
@@ -108,7 +110,8 @@ mod on {
     /// and calls whose retries are off or left to another layer.
     pub(crate) fn log_stop(subject: &Subject, report: &RetryReport) {
         let retries = report.attempts().len().saturating_sub(1);
-        let is_of_the_caller = match report.stop() {
+        // These went as the caller or its settings wanted, so a warning would be noise.
+        let is_expected = match report.stop() {
             StopReason::NotRetryable => retries == 0,
             stop => matches!(
                 stop,
@@ -118,10 +121,10 @@ mod on {
                     | StopReason::Nested
             ),
         };
-        if is_of_the_caller {
+        if is_expected {
             return;
         }
-        let last = AttemptFields::of(report.attempts().last());
+        let last = AttemptFields::from_report(report.attempts().last());
         tracing::event!(
             target: "http_retry",
             tracing::Level::WARN,
@@ -157,7 +160,7 @@ mod on {
     }
 
     impl<'a> AttemptFields<'a> {
-        fn of(attempt: Option<&'a AttemptReport>) -> Self {
+        fn from_report(attempt: Option<&'a AttemptReport>) -> Self {
             let Some(attempt) = attempt else {
                 return Self::default();
             };

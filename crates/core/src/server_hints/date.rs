@@ -44,7 +44,7 @@ impl RetryTime {
     }
 }
 
-/// The reference for points in time.
+/// The reference for points in time. It parses the response's `date` only if one of them is met.
 #[derive(Clone, Copy)]
 pub(super) struct Clock<'a> {
     headers: &'a HeaderMap,
@@ -63,7 +63,7 @@ impl<'a> Clock<'a> {
     }
 }
 
-/// Parses an HTTP-date in any of its three forms into the time since 1970.
+/// Parses an HTTP-date in any of its three_numbers forms into the time since 1970.
 pub(super) fn http_date(text: &str) -> Option<Duration> {
     let time = httpdate::parse_http_date(text).ok()?;
     let since = time.duration_since(UNIX_EPOCH).ok()?;
@@ -85,14 +85,14 @@ pub(super) fn rfc3339(text: &str) -> Option<Duration> {
     let day = days(date)?;
     let clock = clock.strip_prefix(['T', 't', ' '])?;
     let [hour, minute, second] = if has_seconds {
-        three(clock, ':', [2, 2, 2])?
+        three_numbers(clock, ':', [2, 2, 2])?
     } else {
-        three(&format!("{clock}:00"), ':', [2, 2, 2])?
+        three_numbers(&format!("{clock}:00"), ':', [2, 2, 2])?
     };
-    // A leap second counts as the second after it.
+    // RFC 3339, section 5.7, allows second 60 for a leap second; it counts as the second after it.
     let valid = hour < 24 && minute < 60 && second <= 60;
     let (fraction, offset) = fraction(rest)?;
-    let local = of_day(hour, minute)?
+    let local = seconds_of_day(hour, minute)?
         .checked_add(second)?
         .checked_add(day.checked_mul(86_400)?)?;
     let utc = local.checked_add_signed(offset.checked_neg()?)?;
@@ -103,7 +103,7 @@ pub(super) fn rfc3339(text: &str) -> Option<Duration> {
 fn days(date: &str) -> Option<u64> {
     const BEFORE: [u64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
     const LENGTH: [u64; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let [year, month, day] = three(date, '-', [4, 2, 2])?;
+    let [year, month, day] = three_numbers(date, '-', [4, 2, 2])?;
     let index = usize::try_from(month.checked_sub(1)?).ok()?;
     let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let length = LENGTH
@@ -116,6 +116,7 @@ fn days(date: &str) -> Option<u64> {
     let in_year = BEFORE
         .get(index)?
         .checked_add(u64::from(leap && month > 2))?;
+    // Fails for earlier years, since a `Duration` is not negative.
     let years = year.checked_sub(1970)?.checked_mul(365)?;
     years
         .checked_add(leaps)?
@@ -128,18 +129,18 @@ fn leap_years(year: u64) -> Option<u64> {
     (year / 4).checked_sub(year / 100)?.checked_add(year / 400)
 }
 
-fn of_day(hour: u64, minute: u64) -> Option<u64> {
+fn seconds_of_day(hour: u64, minute: u64) -> Option<u64> {
     hour.checked_mul(3_600)?
         .checked_add(minute.checked_mul(60)?)
 }
 
 /// Parses the nanoseconds of `.25` and the seconds of the offset after it.
 fn fraction(text: &str) -> Option<(u32, i64)> {
-    let Some(behind) = text.strip_prefix('.') else {
+    let Some(digits) = text.strip_prefix('.') else {
         return Some((0, offset(text)?));
     };
-    let end = behind.find(|c: char| !c.is_ascii_digit())?;
-    let (places, rest) = behind.split_at_checked(end)?;
+    let end = digits.find(|c: char| !c.is_ascii_digit())?;
+    let (places, rest) = digits.split_at_checked(end)?;
     let nine: String = places.chars().chain("000000000".chars()).take(9).collect();
     let fraction = nine.parse().ok().filter(|_| end > 0)?;
     Some((fraction, offset(rest)?))
@@ -158,11 +159,11 @@ fn offset(text: &str) -> Option<i64> {
     // RFC 3339 requires the colon, ISO 8601 does not.
     let (hour, minute) = zone.split_once(':').or_else(|| zone.split_at_checked(2))?;
     let (hour, minute) = (number(hour, 2)?, number(minute, 2)?);
-    let seconds = i64::try_from(of_day(hour, minute)?).ok()?;
+    let seconds = i64::try_from(seconds_of_day(hour, minute)?).ok()?;
     (hour < 24 && minute < 60).then(|| seconds.saturating_mul(sign))
 }
 
-fn three(text: &str, between: char, widths: [usize; 3]) -> Option<[u64; 3]> {
+fn three_numbers(text: &str, between: char, widths: [usize; 3]) -> Option<[u64; 3]> {
     let mut parts = text.split(between);
     let [first, second, third] = widths;
     let all = [
@@ -174,6 +175,7 @@ fn three(text: &str, between: char, widths: [usize; 3]) -> Option<[u64; 3]> {
 }
 
 fn number(text: &str, width: usize) -> Option<u64> {
+    // `parse` alone accepts a sign, as in `+026`.
     let fits = text.len() == width && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| fits)
 }
@@ -207,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_refused() {
+    fn an_invalid_date_is_rejected() {
         for text in [
             "",
             "2026-08-21",

@@ -45,7 +45,7 @@ pub(super) fn bare(text: &str, unit: u128) -> Option<Duration> {
 fn plain(text: &str, whole: fn(u64) -> Duration, unit: u128) -> Option<Duration> {
     match digits(text) {
         ("", _) => None,
-        // Most headers take this path; a 128-bit division takes several times as long.
+        // Most headers are whole numbers, and skip the 128-bit division, which takes several times as long.
         (all, "") => Some(whole(all.parse().unwrap_or(u64::MAX))),
         _ => bare(text, unit),
     }
@@ -65,6 +65,7 @@ fn with_units(text: &str, skip: fn(&str) -> &str) -> Option<Duration> {
 
 /// Splits off the leading word of a text, up to the length of the longest known unit.
 pub(super) fn letters(text: &str) -> (&str, &str) {
+    // Bounded, so that a long word costs no more than a unit.
     const MAX_UNIT_LETTERS: usize = 16;
     let mut next = text.char_indices().take(MAX_UNIT_LETTERS);
     let end = next.find(|(_, c)| !c.is_alphabetic());
@@ -104,8 +105,9 @@ impl Number {
     }
 
     pub(super) fn with_places<'a>(whole: &str, rest: &'a str) -> Option<(Self, &'a str)> {
-        let behind = rest.strip_prefix('.').map(digits);
-        let (places, rest) = behind
+        let fraction = rest.strip_prefix('.').map(digits);
+        // A point without digits ends a sentence, and is left in the rest.
+        let (places, rest) = fraction
             .filter(|(places, _)| !places.is_empty())
             .unwrap_or(("", rest));
         let none = whole.is_empty() && places.is_empty();
@@ -139,12 +141,12 @@ fn saturating(digits: &str) -> u128 {
 }
 
 fn parts(places: &str) -> u128 {
-    let (kept, cut) = places
+    let (exact, rest) = places
         .split_at_checked(DECIMAL_PLACES)
         .unwrap_or((places, ""));
-    let kept = saturating(&format!("{kept:0<DECIMAL_PLACES$}"));
-    let more = cut.bytes().any(|digit| digit != b'0');
-    kept.saturating_add(u128::from(more))
+    let exact = saturating(&format!("{exact:0<DECIMAL_PLACES$}"));
+    let more = rest.bytes().any(|digit| digit != b'0');
+    exact.saturating_add(u128::from(more))
 }
 
 /// Converts nanoseconds to a duration, rounded up to a millisecond; the longest duration if they do not fit.

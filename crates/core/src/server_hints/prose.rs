@@ -10,7 +10,8 @@ use std::time::Duration;
 /// if there are several, the longest. A number counts only with a unit and after such words.
 pub(crate) fn delay_in_prose(text: &str) -> Option<Duration> {
     let text = text.to_ascii_lowercase();
-    let delays = behind_cues(&text).filter_map(|(after, alone)| delay_after_cue(after, alone));
+    let delays = after_cues(&text).filter_map(|(after, alone)| delay_after_cue(after, alone));
+    // The longest: before it, a retry meets the limit that it belongs to.
     delays.max().map(whole_millis)
 }
 
@@ -18,10 +19,10 @@ pub(crate) fn delay_in_prose(text: &str) -> Option<Duration> {
 /// 2026-08-21T12:00:25Z.`.
 pub(crate) fn date_in_prose(text: &str) -> Option<Duration> {
     let text = text.to_ascii_lowercase();
-    let behind = text
+    let after = text
         .match_indices("after ")
         .filter_map(|(at, cue)| text.get(at.saturating_add(cue.len())..));
-    let dates = behind.filter_map(|rest| {
+    let dates = after.filter_map(|rest| {
         let date = rest.split_ascii_whitespace().next()?;
         rfc3339(date.trim_matches(['.', ',', ';', ')', '(', '"', '\'']))
     });
@@ -29,7 +30,7 @@ pub(crate) fn date_in_prose(text: &str) -> Option<Duration> {
 }
 
 /// Returns the text after each cue at the start of a word, and whether that cue needs no `in` or `after`.
-fn behind_cues(text: &str) -> impl Iterator<Item = (&str, bool)> {
+fn after_cues(text: &str) -> impl Iterator<Item = (&str, bool)> {
     const CUES: [(&str, bool); 5] = [
         ("try again", false),
         ("retry", false),
@@ -38,10 +39,10 @@ fn behind_cues(text: &str) -> impl Iterator<Item = (&str, bool)> {
         ("wait", true),
     ];
     CUES.into_iter().flat_map(move |(cue, alone)| {
-        let found = text.match_indices(cue);
-        found.filter_map(move |(at, cue)| {
+        let matches = text.match_indices(cue);
+        matches.filter_map(move |(at, cue)| {
             let (before, rest) = text.split_at_checked(at)?;
-            // In any script: `letters` must not read across the start of another word.
+            // In any script, as in `letters`: each cue within a word would read that word to its end.
             let starts = !before.ends_with(char::is_alphanumeric);
             let after = rest.strip_prefix(cue).filter(|_| starts)?;
             Some((after, alone))
@@ -50,7 +51,7 @@ fn behind_cues(text: &str) -> impl Iterator<Item = (&str, bool)> {
 }
 
 /// The filler words that may precede a delay.
-const SMALL: [&str; 20] = [
+const FILLERS: [&str; 20] = [
     "about",
     "again",
     "and",
@@ -78,18 +79,19 @@ const SMALL: [&str; 20] = [
 fn delay_after_cue(text: &str, alone: bool) -> Option<u128> {
     const MAX_WORDS: usize = 8;
     let is_header = text.starts_with("-after") || text.starts_with("_after");
-    let (mut rest, mut joined) = (text, alone);
+    let (mut rest, mut has_preposition) = (text, alone);
     for _ in 0..MAX_WORDS {
         rest = rest.trim_start_matches([
             ' ', '\n', ':', '=', '~', '-', '_', '"', '\'', '`', '*', '(', '>',
         ]);
         if rest.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
-            return parse_spoken(rest, is_header).filter(|_| joined);
+            // `retry 3 times` is a count, and not a delay.
+            return parse_spoken(rest, is_header).filter(|_| has_preposition);
         }
         let (word, after) = letters(rest);
         match word {
-            "in" | "after" | "for" | "within" => joined = true,
-            _ if SMALL.contains(&word) => {}
+            "in" | "after" | "for" | "within" => has_preposition = true,
+            _ if FILLERS.contains(&word) => {}
             _ => return None,
         }
         rest = after;
@@ -107,8 +109,9 @@ fn parse_spoken(text: &str, is_header: bool) -> Option<u128> {
         };
         let (name, end) = letters(after.trim_start_matches([' ', '-', '\u{a0}']));
         let Some(unit) = short_unit(name).or_else(|| long_unit(name)) else {
-            let bare = is_header && total.is_none() && ends_clause(after);
-            return if bare {
+            let is_bare = is_header && total.is_none() && ends_clause(after);
+            // Other numbers may follow the delay: `in 20s, 3 attempts left`.
+            return if is_bare {
                 Some(number.times(SECOND))
             } else {
                 total
@@ -147,6 +150,7 @@ impl Number {
             (first.len(), rest)
         };
         while let Some((group, after)) = rest.strip_prefix(',').map(digits) {
+            // `1,20` and `,200` are no thousands: the comma ends the number.
             if group.len() != 3 || end == 0 {
                 break;
             }

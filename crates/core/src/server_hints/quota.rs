@@ -85,8 +85,9 @@ impl Quota {
     /// reset.
     pub(crate) fn after(self, status: StatusCode, asked: Option<Duration>) -> Self {
         let refused = status.is_client_error() || status.is_server_error();
-        let meant = status == StatusCode::TOO_MANY_REQUESTS || self.remaining == 0;
-        let most = asked.filter(|_| refused && meant);
+        // Another failure with calls left in the quota, such as an overload, asks for its delay for another reason.
+        let concerns_quota = status == StatusCode::TOO_MANY_REQUESTS || self.remaining == 0;
+        let most = asked.filter(|_| refused && concerns_quota);
         Self {
             reset: self.reset.min(most.unwrap_or(Duration::MAX)),
             ..self
@@ -107,8 +108,9 @@ impl Quotas {
     pub(super) fn spent(&self, throttled: bool) -> Option<RequestedDelay> {
         let latest = |level| {
             let quotas = self.0.iter().filter(move |quota| quota.level == level);
-            quotas.filter_map(StatedQuota::asked).max()
+            quotas.filter_map(StatedQuota::delay).max()
         };
+        // A 429 without a spent quota means one of those whose remainder is not stated.
         let unknown = || latest(Level::Unknown).filter(|asked| throttled && !asked.delay.is_zero());
         latest(Level::Spent).or_else(unknown)
     }
@@ -127,6 +129,7 @@ impl Quotas {
         let spent = closing
             .filter_map(StatedQuota::quota)
             .filter(|quota| quota.remaining == 0);
+        // Of equal remainders, the one that is back last.
         let least = || known.min_by_key(|quota| (quota.remaining, Reverse(quota.reset)));
         let tightest = spent.max_by_key(|quota| quota.reset).or_else(least)?;
         Some(Quota { limit, ..tightest })
@@ -138,20 +141,20 @@ impl StatedQuota {
         Some(Quota {
             limit: self.limit,
             remaining: self.remaining?,
-            reset: self.asked()?.delay,
+            reset: self.delay()?.delay,
             window: self.window,
         })
     }
 
     /// Returns the time until the quota is back.
-    fn asked(&self) -> Option<RequestedDelay> {
+    fn delay(&self) -> Option<RequestedDelay> {
         let header = self.header;
         self.reset.map(|delay| RequestedDelay { delay, header })
     }
 }
 
 impl Level {
-    fn of(remaining: Option<u64>) -> Self {
+    fn from_remaining(remaining: Option<u64>) -> Self {
         match remaining {
             Some(0) => Self::Spent,
             Some(_) => Self::Left,
@@ -167,6 +170,7 @@ fn count(text: &str) -> Option<u64> {
     let is_number = !whole.is_empty()
         && (rest.is_empty()
             || parts.is_some_and(|(parts, end)| !parts.is_empty() && end.is_empty()));
+    // Only too many digits make `parse` fail.
     is_number.then(|| whole.parse().unwrap_or(u64::MAX))
 }
 

@@ -1,4 +1,4 @@
-//! Whole heads, and what is read of them.
+//! Whole heads, and the hints that are read from them.
 
 mod agreement;
 mod bounds;
@@ -32,7 +32,7 @@ fn delay(status: u16, lines: Lines<'_>) -> Option<u128> {
     read(status, lines).delay().map(|delay| delay.as_millis())
 }
 
-/// What remains, and the milliseconds until there is more.
+/// Returns the remainder, and the milliseconds until its reset.
 fn quota(lines: Lines<'_>) -> Option<(u64, u128)> {
     let quota = read(200, lines).quota();
     quota.map(|quota| (quota.remaining, quota.reset.as_millis()))

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_such_number_says_nothing() {
+    fn text_that_is_no_time_in_the_unit_is_rejected() {
         for (_, unit) in Unit::NAMES {
             for text in ["", "-1", "+1", "soon", "1e3", "null", "1 2"] {
                 assert_eq!(unit.read(text), None, "{unit:?} {text}");

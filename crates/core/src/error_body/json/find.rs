@@ -1,4 +1,4 @@
-//! One walk over a JSON text for the values at several places.
+//! One walk over a JSON text for the values at several pointers.
 
 use super::unambiguous::is_unambiguous;
 use super::visitor::MAX_NESTING;
@@ -81,7 +81,8 @@ impl Walk<'_> {
     }
 
     /// Records a value for the pointers that end here.
-    fn note(&mut self, scalar: Option<&str>) {
+    fn record(&mut self, scalar: Option<&str>) {
+        // Collected, since `active` borrows `self`.
         let ending: Vec<usize> = self
             .active()
             .filter(|(_, pointer)| pointer.len() == self.depth)
@@ -101,10 +102,10 @@ impl Walk<'_> {
     /// Returns the pointers that continue into this member or item.
     fn leading_into(&self, key: &str) -> u64 {
         work::add(self.pointers.len());
-        let on = self
+        let leading = self
             .active()
             .filter(|(_, pointer)| pointer.leads_into(self.depth, key));
-        on.fold(0, |bits, (at, _)| bits | bit(at))
+        leading.fold(0, |bits, (at, _)| bits | bit(at))
     }
 
     fn below(&mut self, active: u64) -> Walk<'_> {
@@ -138,29 +139,31 @@ impl<'de> Visitor<'de> for Walk<'_> {
     }
 
     fn visit_bool<E>(mut self, value: bool) -> Result<(), E> {
-        self.note(Some(if value { "true" } else { "false" }));
+        self.record(Some(if value { "true" } else { "false" }));
         Ok(())
     }
 
     fn visit_i64<E>(mut self, number: i64) -> Result<(), E> {
-        self.note(Some(&number.to_string()));
+        self.record(Some(&number.to_string()));
         Ok(())
     }
 
     fn visit_u64<E>(mut self, number: u64) -> Result<(), E> {
-        self.note(Some(&number.to_string()));
+        self.record(Some(&number.to_string()));
         Ok(())
     }
 
     fn visit_f64<E>(mut self, number: f64) -> Result<(), E> {
-        self.note(Some(&number.to_string()));
+        self.record(Some(&number.to_string()));
         Ok(())
     }
 
     /// Reads a string, which in some services holds JSON.
     fn visit_str<E: Error>(mut self, text: &str) -> Result<(), E> {
-        self.note(Some(text));
+        self.record(Some(text));
         let inner = text.trim_start();
+        // Only a pointer that leads further needs the JSON inside. Each level reads its text again, so they are
+        // bounded.
         let leading = self.active().filter(|(_, to)| to.len() > self.depth);
         let leading = leading.fold(0, |bits, (at, _)| bits | bit(at));
         if leading != 0 && self.nesting < MAX_NESTING && inner.starts_with(['{', '[']) {
@@ -175,11 +178,12 @@ impl<'de> Visitor<'de> for Walk<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<(), A::Error> {
-        self.note(None);
+        self.record(None);
         let mut at = 0_usize;
         loop {
             let active = self.leading_into(&at.to_string());
             let more = match active {
+                // Skips without an allocation.
                 0 => seq.next_element::<IgnoredAny>()?.is_some(),
                 active => seq.next_element_seed(self.below(active))?.is_some(),
             };
@@ -191,7 +195,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-        self.note(None);
+        self.record(None);
         while let Some(key) = map.next_key::<String>()? {
             match self.leading_into(&key) {
                 0 => {

@@ -17,12 +17,14 @@ pub(super) struct KeyRole {
 }
 
 /// Returns the role of the value under a key. Inside an echo of the request everything is an echo.
-pub(super) fn place(key: &str, parent: KeyRole) -> KeyRole {
+pub(super) fn role_of(key: &str, parent: KeyRole) -> KeyRole {
+    // `errorCode`, `error_code` and `error-code` are one key.
     let plain: String = key.chars().filter(|c| !matches!(c, '_' | '-')).collect();
     let plain = plain.to_ascii_lowercase();
     let name = plain.as_str();
     let echo = parent.echo || ECHOES.contains(&name);
     KeyRole {
+        // Also in an echo: `codes` lists every token, and only `labels` leaves out the echoes.
         code: CODES.contains(&name),
         prose: !echo && PROSE.contains(&name),
         delay: !echo && DELAYS.contains(&name),
@@ -30,6 +32,7 @@ pub(super) fn place(key: &str, parent: KeyRole) -> KeyRole {
         top_error: parent.top && matches!(name, "error" | "errors"),
         top_type: parent.top && name == "type",
         echo,
+        // Streams wrap the outermost object: `{"type": "response.failed", "response": {"error": ..}}`.
         top: parent.top && name == "response",
     }
 }

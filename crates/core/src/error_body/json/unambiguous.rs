@@ -62,6 +62,8 @@ impl<'de> Visitor<'de> for Members {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut seen = HashSet::new();
+        // Of two equal members some parsers use the first and some the last (RFC 8259, section 4). A key is compared
+        // without its escapes.
         while let Some(key) = map.next_key::<String>()? {
             if !seen.insert(key) {
                 return Err(A::Error::custom("a member stands there twice"));
@@ -82,13 +84,13 @@ fn numbers(text: &str) -> impl Iterator<Item = &str> {
             return true;
         }
         in_string = c == '"';
-        !is_of_a_number(c)
+        !is_number_char(c)
     })
     // Drops the `e` of `true` and `false`.
     .filter(|token| token.starts_with(|c: char| c.is_ascii_digit() || c == '-'))
 }
 
-fn is_of_a_number(c: char) -> bool {
+fn is_number_char(c: char) -> bool {
     c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | 'e' | 'E')
 }
 
@@ -97,6 +99,7 @@ fn is_read_as_written(number: &str) -> bool {
     if number.parse::<u64>().is_ok() || number.parse::<i64>().is_ok() {
         return true;
     }
+    // A fraction is never a code, so its last digits do not matter. A code that is read as another one does.
     let read: f64 = number.parse().unwrap_or(f64::NAN);
     read.fract() != 0.0 || digits(number) == digits(&read.to_string())
 }
@@ -106,14 +109,15 @@ fn digits(number: &str) -> (String, i64) {
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let all = format!("{}{fraction}", whole.trim_start_matches('-'));
-    let kept = all.trim_end_matches('0');
+    let significant = all.trim_end_matches('0');
     let exponent: i64 = exponent.parse().unwrap_or(i64::MAX);
     let power = exponent
         .saturating_sub(length(fraction))
-        .saturating_add(length(&all).saturating_sub(length(kept)));
-    match kept.trim_start_matches('0') {
+        .saturating_add(length(&all).saturating_sub(length(significant)));
+    match significant.trim_start_matches('0') {
+        // Zero is zero with any exponent.
         "" => (String::new(), 0),
-        kept => (kept.to_owned(), power),
+        digits => (digits.to_owned(), power),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The walk over a JSON text that fills an [`ErrorBody`] and keeps nothing else.
 
-use super::keys::{KeyRole, is_exception, place};
+use super::keys::{KeyRole, is_exception, role_of};
 use super::unambiguous::is_unambiguous;
 use crate::error_body::ErrorBody;
 use crate::error_body::work;
@@ -17,20 +17,21 @@ pub(in crate::error_body) const MAX_NESTING: u8 = 3;
 /// A value that is about to be read.
 pub(super) struct ValueVisitor<'a> {
     body: &'a mut ErrorBody,
-    place: KeyRole,
+    role: KeyRole,
     nesting: u8,
 }
 
 impl<'a> ValueVisitor<'a> {
     pub(super) fn whole(body: &'a mut ErrorBody) -> Self {
-        let place = KeyRole {
+        let role = KeyRole {
+            // A body that is a bare string is a message.
             prose: true,
             top: true,
             ..KeyRole::default()
         };
         Self {
             body,
-            place,
+            role,
             nesting: 0,
         }
     }
@@ -42,31 +43,32 @@ impl<'a> ValueVisitor<'a> {
         self.deserialize(&mut reader)
     }
 
-    fn inner(&mut self, place: KeyRole) -> ValueVisitor<'_> {
+    fn inner(&mut self, role: KeyRole) -> ValueVisitor<'_> {
         ValueVisitor {
             body: self.body,
-            place,
+            role,
             nesting: self.nesting,
         }
     }
 
     fn text(&mut self, text: &str) {
-        self.body.is_error |= self.place.top_error && !text.is_empty();
-        self.body.is_error |= self.place.top_type && text == "error";
-        if self.place.code {
+        self.body.is_error |= self.role.top_error && !text.is_empty();
+        self.body.is_error |= self.role.top_type && text == "error";
+        if self.role.code {
             self.body.add_code(text);
         }
-        if self.place.delay {
+        if self.role.delay {
             self.body.add_delay(header_duration(text));
         }
-        self.body.has_zero_quota |= self.place.quota && text == "0";
-        if self.place.echo || self.is_json(text) {
+        self.body.has_zero_quota |= self.role.quota && text == "0";
+        if self.role.echo || self.is_json(text) {
             return;
         }
-        if self.place.code && !(self.place.prose && text.contains(char::is_whitespace)) {
+        // `error` and `reason` hold tokens in some APIs and messages in others: words with blanks are a message there.
+        if self.role.code && !(self.role.prose && text.contains(char::is_whitespace)) {
             self.body.add_label(text);
         }
-        if self.place.prose {
+        if self.role.prose {
             self.body.add_prose(text);
         }
     }
@@ -75,15 +77,16 @@ impl<'a> ValueVisitor<'a> {
     /// they may be the output of a model.
     fn is_json(&mut self, text: &str) -> bool {
         let text = text.trim();
-        let may_be = self.place.prose && self.nesting < MAX_NESTING;
+        let may_be = self.role.prose && self.nesting < MAX_NESTING;
         if !may_be || !text.starts_with(['{', '[']) {
             return false;
         }
         let nested = ValueVisitor {
             body: self.body,
-            place: self.place,
+            role: self.role,
             nesting: self.nesting.saturating_add(1),
         };
+        // A text such as `[WARN] ..` fails before its end, and is prose. A message that was cut off fails at its end.
         let is_json = match nested.read(text) {
             Ok(()) => true,
             Err(error) => error.is_eof(),
@@ -93,16 +96,16 @@ impl<'a> ValueVisitor<'a> {
     }
 
     fn number(&mut self, text: &str) {
-        if self.place.code {
+        if self.role.code {
             self.body.add_code(text);
-            if !self.place.echo {
+            if !self.role.echo {
                 self.body.add_label(text);
             }
         }
-        if self.place.delay {
+        if self.role.delay {
             self.body.add_delay(header_duration(text));
         }
-        self.body.has_zero_quota |= self.place.quota && text == "0";
+        self.body.has_zero_quota |= self.role.quota && text == "0";
     }
 }
 
@@ -126,7 +129,7 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
     }
 
     fn visit_bool<E>(self, value: bool) -> Result<(), E> {
-        self.body.is_error |= self.place.top_error && value;
+        self.body.is_error |= self.role.top_error && value;
         Ok(())
     }
 
@@ -142,7 +145,7 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
 
     /// Reads a fraction, which is never a code. As a delay it counts as the shortest decimal that represents it.
     fn visit_f64<E>(self, number: f64) -> Result<(), E> {
-        if self.place.delay {
+        if self.role.delay {
             self.body.add_delay(header_duration(&number.to_string()));
         }
         Ok(())
@@ -154,20 +157,22 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<(), A::Error> {
-        let place = self.place;
-        while seq.next_element_seed(self.inner(place))?.is_some() {}
+        // Items have the role of their list: `{"errors": ["busy"]}`.
+        let role = self.role;
+        while seq.next_element_seed(self.inner(role))?.is_some() {}
         Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<String>()? {
-            self.body.is_error |= self.place.top_error;
-            if is_exception(&key) && !self.place.echo {
+            // Within the loop: some APIs send `"error": {}` with a success.
+            self.body.is_error |= self.role.top_error;
+            if is_exception(&key) && !self.role.echo {
                 self.body.add_label(&key);
-                self.body.is_error |= self.place.top;
+                self.body.is_error |= self.role.top;
             }
-            let place = place(&key, self.place);
-            map.next_value_seed(self.inner(place))?;
+            let role = role_of(&key, self.role);
+            map.next_value_seed(self.inner(role))?;
         }
         Ok(())
     }

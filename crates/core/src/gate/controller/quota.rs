@@ -29,10 +29,10 @@ pub(super) struct QuotaState {
     limit: u64,
     pub(super) left: u64,
     /// The calls of this turn that are in flight.
-    pub(super) flying: u64,
+    pub(super) in_flight: u64,
     reset: u64,
     /// The time from the turn's first response to its reset.
-    len: u64,
+    length: u64,
     /// The number of the last call sent before this turn.
     sent_before: u64,
     /// The number of processes that share it, and the rank of this one.
@@ -61,9 +61,9 @@ impl GateQuota {
     }
 
     /// Limits the reset to the delay that the response asked for.
-    pub(super) fn within(self, asked: Option<u64>) -> Self {
+    pub(super) fn within(self, delay: Option<u64>) -> Self {
         Self {
-            reset: self.reset.min(asked.unwrap_or(MAX_COUNT)),
+            reset: self.reset.min(delay.unwrap_or(MAX_COUNT)),
             ..self
         }
     }
@@ -78,18 +78,20 @@ impl QuotaState {
     /// Restores the full limit if the reset has passed.
     pub(super) fn turn_over(&mut self, now: u64, sent: u64) {
         if self.known && now >= self.reset {
+            // The calls in flight across the reset are no longer followed: the turn's first response corrects the
+            // count.
             self.sent_before = sent;
             self.left = self.limit;
-            self.flying = 0;
+            self.in_flight = 0;
             self.fresh = true;
-            self.reset = sum(now, self.len.max(MIN_WINDOW_MICROS));
+            self.reset = sum(now, self.length.max(MIN_WINDOW_MICROS));
         }
     }
 
     /// Returns the time at which more calls may go than are in flight, without further news. Returns `None` if they may
     /// go now.
     pub(super) fn spent_until(&self) -> Option<u64> {
-        let spent = self.known && self.share() <= self.flying;
+        let spent = self.known && self.share() <= self.in_flight;
         spent.then_some(self.reset)
     }
 
@@ -115,14 +117,15 @@ impl QuotaState {
         if permit.0 <= self.sent_before {
             return false;
         }
-        self.flying = self.flying.saturating_sub(1);
+        self.in_flight = self.in_flight.saturating_sub(1);
         let Some(quota) = quota else { return true };
         let (remaining, reset) = (quota.remaining.min(MAX_COUNT), quota.reset.min(MAX_COUNT));
         if !self.known || self.fresh {
             self.left = remaining;
             self.reset = sum(now, reset);
-            self.len = reset;
+            self.length = reset;
         } else {
+            // Responses arrive in any order; within a turn, the smallest remainder is the latest.
             self.left = self.left.min(remaining);
             self.reset = self.reset.min(sum(now, reset));
         }

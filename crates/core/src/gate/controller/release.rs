@@ -27,7 +27,7 @@ pub(super) struct Release {
     clean: u64,
     refused: Option<u64>,
     next: u64,
-    round_from: u64,
+    round_start: u64,
     round: u64,
     good: u64,
     bad: u64,
@@ -49,9 +49,9 @@ impl Controller {
     }
 
     /// Closes the gate after a vote.
-    pub(super) fn close(&mut self, now: u64, asked: Option<u64>) {
-        let again = !std::mem::take(&mut self.ok_since_closed);
-        let cooldown = next_cooldown(asked, again, &mut self.doublings);
+    pub(super) fn close(&mut self, now: u64, delay: Option<u64>) {
+        let repeated = !std::mem::take(&mut self.ok_since_closed);
+        let cooldown = next_cooldown(delay, repeated, &mut self.doublings);
         self.closed = true;
         self.closed_at = now;
         self.closed_after = self.sent;
@@ -69,19 +69,22 @@ impl Controller {
     /// Opens the gate after a cooldown that nothing contradicted.
     pub(super) fn open(&mut self, now: u64) {
         let cooldown = self.until.saturating_sub(self.closed_at);
+        // The cooldown is a part of the cycle: 500 calls per 10 s are 50 a second, even if all went in the first.
         let cycle = now.saturating_sub(self.since).clamp(1, MAX_CYCLE);
-        let mut found = cycle.checked_div(self.ok).unwrap_or(MAX_FIRST_INTERVAL);
+        let mut interval = cycle.checked_div(self.ok).unwrap_or(MAX_FIRST_INTERVAL);
         if let Some(release) = self.release.take() {
-            found = found.max(release.clean);
+            // The release that the refusals have ended was too fast, so the next one begins no faster than a clean
+            // round.
+            interval = interval.max(release.clean);
             self.interval = release.interval;
         }
         // From one release to the next the pace at most halves. A cycle shorter than an interval is no evidence about
         // it.
         if self.interval > 0 {
             let times = if cycle < self.interval { 1 } else { 2 };
-            found = found.min(product(self.interval, times));
+            interval = interval.min(product(self.interval, times));
         }
-        self.interval = found.clamp(1, MAX_FIRST_INTERVAL);
+        self.interval = interval.clamp(1, MAX_FIRST_INTERVAL);
         // Processes that share the gate must not resume all at once.
         let offset = self
             .closed_by_others
@@ -92,7 +95,7 @@ impl Controller {
             clean: self.interval,
             refused: None,
             next: sum(now, offset),
-            round_from: now,
+            round_start: now,
             round: cooldown.clamp(MIN_ROUND, MAX_ROUND),
             good: 0,
             bad: 0,
@@ -117,17 +120,18 @@ impl Release {
     /// Returns the time of the next call. Returns `None` if the release is over.
     fn due(&mut self, now: u64) -> Option<u64> {
         let mut rounds: u64 = 0;
-        while now >= sum(self.round_from, self.round) {
+        while now >= sum(self.round_start, self.round) {
+            // A round in which nobody waited and nothing was refused shows that the pace holds nobody back.
             let needed = self.others_waited || self.bad > 0;
             rounds = rounds.saturating_add(1);
             if !needed || rounds > MAX_MISSED_ROUNDS {
                 return None;
             }
-            self.round_from = sum(self.round_from, self.round);
+            self.round_start = sum(self.round_start, self.round);
             self.end_round();
         }
         // The next round may be faster.
-        Some(self.next.min(sum(self.round_from, self.round)))
+        Some(self.next.min(sum(self.round_start, self.round)))
     }
 
     pub(super) fn sent(&mut self, now: u64, others_wait: bool) {
@@ -183,7 +187,7 @@ impl Release {
     }
 }
 
-/// Returns the interval of the pace halfway between two others.
+/// Returns the interval of the pace halfway between two others: the mean of the paces, not of the intervals.
 fn between(one: u64, other: u64) -> u64 {
     quotient(product(product(one, other), 2), sum(one, other)).max(1)
 }

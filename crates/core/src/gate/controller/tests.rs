@@ -1,10 +1,10 @@
-//! The five rules, each by itself.
+//! The five rules, one at a time.
 
 use super::*;
 use proptest::prelude::*;
 
 const ASKED: u64 = 2 * SECOND;
-/// Divides the number of no call.
+/// A divisor of no call number.
 const NONE: u64 = u64::MAX;
 
 /// A controller and the calls that go through it.
@@ -33,7 +33,7 @@ impl Scene {
             .go(self.now, self.sent, as_probe, others_wait)
     }
 
-    /// A first attempt is refused; whether that closes the gate.
+    /// Refuses a first attempt. Returns `true` if that closes the gate.
     fn refuse(&mut self) -> bool {
         let permit = self.go();
         self.is_refused(permit, true)
@@ -56,7 +56,7 @@ impl Scene {
         matches!(self.next(), NextTurn::At(_))
     }
 
-    /// Closes the gate, and waits until the cooldown is over; gives how long it was.
+    /// Closes the gate, and waits until the cooldown is over. Returns its length.
     fn cool_down(&mut self) -> u64 {
         while !self.refuse() {}
         let NextTurn::At(until) = self.next() else {
@@ -67,7 +67,7 @@ impl Scene {
         cooldown
     }
 
-    /// Calls that succeed, one each `interval`.
+    /// Makes calls that succeed, one per `interval`.
     fn succeed_each(&mut self, interval: u64, calls: u64) {
         for _ in 0..calls {
             self.now += interval;
@@ -76,8 +76,8 @@ impl Scene {
         }
     }
 
-    /// A server that takes one call each `interval`, but none whose number `stray` divides, while others wait, for so long;
-    /// how many it took and refused.
+    /// Runs against a server that accepts one call per `interval`, but none whose number is divisible by `stray`, while
+    /// others wait. Returns the numbers of accepted and refused calls.
     fn play(&mut self, interval: u64, stray: u64, time: u64) -> (u64, u64) {
         let (mut free_at, end, mut counts) = (self.now, self.now + time, (0, 0));
         while self.now < end {
@@ -112,7 +112,7 @@ fn one_refusal_among_successes_never_closes_the_gate() {
 }
 
 #[test]
-fn four_refusals_in_a_row_close_it_for_as_long_as_they_ask() {
+fn four_refusals_in_a_row_close_the_gate_for_as_long_as_they_ask() {
     let mut scene = Scene::new();
     for closes in [false, false, false, true] {
         assert_eq!(scene.refuse(), closes);
@@ -121,7 +121,7 @@ fn four_refusals_in_a_row_close_it_for_as_long_as_they_ask() {
 }
 
 #[test]
-fn a_call_that_is_refused_again_has_one_vote() {
+fn a_retry_that_is_refused_has_no_vote() {
     let mut scene = Scene::new();
     for _ in 0..100 {
         let again = scene.go();
@@ -151,7 +151,7 @@ fn a_success_that_overtakes_the_refusals_contradicts_nothing() {
 }
 
 #[test]
-fn a_success_now_and_then_does_not_end_a_run() {
+fn one_success_does_not_end_a_run_of_refusals() {
     let mut scene = Scene::new();
     assert!(!scene.refuse() && !scene.refuse() && !scene.refuse());
     let good = scene.go();
@@ -162,7 +162,7 @@ fn a_success_now_and_then_does_not_end_a_run() {
 #[test]
 fn half_as_many_successes_end_a_run_and_double_the_patience() {
     let mut scene = Scene::new();
-    // Of a run of sixteen a quarter is enough.
+    // For a run of sixteen a quarter is enough.
     for (most, enough) in [(4, 2), (8, 4), (16, 4), (16, 4)] {
         let refused: Vec<CallNumber> = (0..most).map(|_| scene.go()).collect();
         let later: Vec<CallNumber> = (0..enough).map(|_| scene.go()).collect();
@@ -181,7 +181,7 @@ fn half_as_many_successes_end_a_run_and_double_the_patience() {
 }
 
 #[test]
-fn a_cooldown_that_stands_halves_them_again() {
+fn an_uncontradicted_cooldown_halves_the_patience() {
     let mut scene = Scene::new();
     scene.cool_down();
     assert_eq!(scene.next(), NextTurn::First);
@@ -212,7 +212,7 @@ fn newcomers_probe_a_closed_gate_one_at_a_time() {
 }
 
 #[test]
-fn a_gate_that_has_proved_right_sends_no_probes() {
+fn a_gate_that_closed_rightly_sends_no_probes() {
     let mut scene = Scene::new();
     scene.cool_down();
     scene.next();
@@ -236,7 +236,7 @@ fn a_cooldown_doubles_while_nothing_succeeds() {
 }
 
 #[test]
-fn refusals_that_name_no_time_double_up_to_twenty_seconds() {
+fn cooldowns_without_a_named_time_double_up_to_twenty_seconds() {
     let mut scene = Scene::new();
     let cooldowns = (0..12).map(|_| {
         while !{
@@ -278,7 +278,7 @@ fn a_release_finds_the_pace_of_a_server_and_keeps_near_it() {
 }
 
 #[test]
-fn a_release_begins_at_the_pace_of_late() {
+fn a_release_begins_at_the_recent_pace() {
     let mut scene = Scene::new();
     scene.succeed_each(100 * MILLISECOND, 36_000);
     scene.cool_down();
@@ -339,7 +339,7 @@ fn a_spent_quota_holds_calls_until_its_reset() {
 
 proptest! {
     #[test]
-    fn whoever_waits_is_told_a_later_time_or_goes(
+    fn the_next_turn_is_now_or_later(
         steps in prop::collection::vec((0_u8..6, 0_u64..3_000_000, any::<bool>()), 1..300),
         start in prop_oneof![Just(0), Just(MAX_COUNT - 5_000_000)],
     ) {

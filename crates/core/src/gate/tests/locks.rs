@@ -1,4 +1,4 @@
-//! A lock that counts how often this thread has taken it, and what calls need none.
+//! A lock that counts how often this thread has taken it, and the calls that need none.
 
 use super::*;
 use crate::gate::Peer;
@@ -26,7 +26,7 @@ impl<T> Mutex<T> {
     }
 }
 
-/// How often this thread takes a lock of a gate to do this.
+/// Returns how often this thread takes a lock of a gate during the work.
 fn taken(work: impl FnOnce()) -> u64 {
     let before = TAKEN.get();
     work();
@@ -34,7 +34,7 @@ fn taken(work: impl FnOnce()) -> u64 {
 }
 
 impl Scene {
-    /// A call that an adapter lets through at once: where quotas count from the first answer on, or only after a refusal.
+    /// Sends a call at once, as an adapter does. Quotas count from the first response on, or only after a refusal.
     fn enter(&self, name: &str, quotas_at_once: bool) -> Admission {
         let key = self.gate.key_of(name);
         let entered = self.gate.enter(key, self.clock.now(), quotas_at_once);
@@ -45,7 +45,7 @@ impl Scene {
         }
     }
 
-    /// A hundred calls to each of eight hosts.
+    /// Makes a hundred calls to each of eight hosts.
     fn calls(&self, quotas_at_once: bool, end: impl Fn(Admission)) {
         for number in 0..800 {
             end(self.enter(&format!("host{}", number % 8), quotas_at_once));
@@ -72,7 +72,7 @@ fn a_call_takes_no_lock_while_nothing_was_refused() {
 }
 
 #[test]
-fn a_refusal_takes_a_lock_and_none_is_taken_once_it_is_over() {
+fn a_refusal_takes_a_lock_and_calls_after_the_cooldown_take_none() {
     let scene = Scene::new();
     assert!(taken(|| scene.enter("host0", false).refused(Some(SECOND), None)) > 0);
     scene.clock.advance(SECOND);
@@ -98,7 +98,7 @@ impl Peer for Silent {
 }
 
 #[test]
-fn a_key_joins_its_fleet_by_its_first_call_and_is_left_alone() {
+fn a_shared_key_takes_a_lock_for_its_first_call_only() {
     let joined = Arc::new(std::sync::Mutex::new(Vec::new()));
     let names = Arc::clone(&joined);
     let scene = Scene::of(Gate::new().with_peers(move |key| {

@@ -1,4 +1,4 @@
-//! What threads can do to a gate between its idle word, its counters and its lock.
+//! Threads that race for a gate's idle word, its counters and its lock.
 //!
 //! Built by `cargo rustc --all-features --lib --profile test -- --cfg http_retry_loom`, and run with the filter `loom`.
 
@@ -8,7 +8,7 @@ use loom::thread::{self, JoinHandle};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Wake;
 
-/// Counts how often somebody was called.
+/// Counts wake-ups.
 #[derive(Default)]
 struct Called(AtomicU64);
 
@@ -19,7 +19,7 @@ impl Wake for Called {
 }
 
 impl Scene {
-    /// A scene whose places are there already: the model knows nothing of the standard library's locks.
+    /// Creates a scene whose slots exist already, since the model does not see the locks of std.
     fn modelled() -> Self {
         let scene = Self::of(Gate::new().max_services(8));
         scene.go("another").succeeded(None);
@@ -40,13 +40,13 @@ impl Scene {
         thread::spawn(move || act(&twin))
     }
 
-    /// The fast way in.
+    /// Enters without the lock.
     fn enter(&self) -> Option<Permit> {
         let key = self.gate.key_of("a");
         self.gate.enter(key, Duration::ZERO, true).ok().flatten()
     }
 
-    /// The fast way out.
+    /// Ends a call that succeeded.
     fn succeed(&self, place: Permit) {
         self.end(place, CallEnd::Succeeded, None);
     }
@@ -55,7 +55,7 @@ impl Scene {
         self.gate.end(&place, end, quota, &*self.runtime);
     }
 
-    /// A call that succeeds, by whatever way is open.
+    /// Makes a call that succeeds, with the lock if it needs it.
     fn call(&self) {
         match self.enter() {
             Some(place) => self.succeed(place),
@@ -63,7 +63,7 @@ impl Scene {
         }
     }
 
-    /// Takes the lock and puts it back, with nothing to decide.
+    /// Takes the lock and releases it, with nothing to decide.
     fn take_and_release(&self) {
         let key = self.gate.key_of("a");
         let slot = self.gate.0.map.find(key).unwrap();
@@ -71,7 +71,7 @@ impl Scene {
         self.gate.0.map.decide(slot, key, moment, |_, _| ());
     }
 
-    /// Calls that were sent, that are in flight, and the successes that count.
+    /// Returns the calls that were sent, those in flight, and the successes that count.
     fn counted(&self) -> [u64; 3] {
         self.take_and_release();
         let slot = self.gate.0.map.find(self.gate.key_of("a")).unwrap();
@@ -80,7 +80,7 @@ impl Scene {
         [sent, idle.in_flight, idle.ok]
     }
 
-    /// How many calls may go now, up to three.
+    /// Returns the number of calls that may go now, up to three.
     fn may_go(&self) -> usize {
         let ways = [(); 3].map(|()| {
             let passed = self.waiter().now_or_never();
@@ -140,12 +140,12 @@ fn loom_a_new_quota_counts_each_call_in_flight_once() {
 fn loom_a_refusal_closes_the_gate_whoever_comes_and_goes() {
     loom::model(|| {
         let scene = Scene::modelled();
-        // Three refusals are heard, and the fourth closes the gate.
+        // Three refusals are recorded, and the fourth closes the gate.
         let [early, one, two, three, refused] = [(); 5].map(|()| scene.go("a"));
         for call in [one, two, three] {
             call.refused(Some(SECOND), None);
         }
-        // A success would end the row, if it comes while the gate is idle: its number is not known there.
+        // A success would end the run if it came while the gate is idle, where its number is not known.
         let ending = scene.spawn(move |_| early.answered(None));
         let other = scene.spawn(|scene| drop(scene.enter()));
         refused.refused(Some(SECOND), None);

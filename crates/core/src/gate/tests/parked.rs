@@ -1,12 +1,12 @@
-//! Waiters that nobody polls: each costs the others a tenth of a second, once.
+//! Waiters that are not polled: each delays the others by a tenth of a second, once.
 
 use super::tokio_clock::{Tokio, wait_at_once};
 use super::*;
 use futures_util::future::{join_all, poll_fn};
 use std::ops::Range;
 
-/// When the last of 100 waiters goes, of which those that are parked are polled once and not again; the gate was closed for
-/// a second.
+/// Returns the time at which the last of 100 waiters goes after a cooldown of a second. Those that are parked are
+/// polled once and never again.
 async fn last(parked: Range<usize>) -> Duration {
     let (gate, runtime): (_, Arc<dyn Runtime>) = (Gate::new(), Arc::new(Tokio));
     for _ in 0..100 {
@@ -50,7 +50,7 @@ async fn each_parked_waiter_costs_a_tenth_of_a_second_once() {
 }
 
 #[test]
-fn a_given_turn_is_void_after_the_next_pause() {
+fn an_unused_permit_is_void_after_the_next_cooldown() {
     let scene = Scene::new();
     scene.refuse("a", SECOND);
     let mut waits: Vec<_> = (0..2).map(|_| Some(scene.waiter())).collect();
@@ -66,7 +66,7 @@ fn a_given_turn_is_void_after_the_next_pause() {
 }
 
 #[test]
-fn a_given_turn_that_is_dropped_is_over() {
+fn a_dropped_permit_is_no_longer_in_flight() {
     let scene = Scene::new();
     scene.refuse("a", SECOND);
     let mut waits: Vec<_> = (0..2).map(|_| Some(scene.waiter())).collect();
@@ -84,7 +84,7 @@ fn a_given_turn_that_is_dropped_is_over() {
 }
 
 #[test]
-fn a_parked_first_holds_nobody_up_who_waits_for_an_answer() {
+fn a_parked_first_waiter_delays_no_one_who_waits_for_a_quota() {
     let quota = |remaining| quota(remaining, SECOND * 60);
     let scene = Scene::new();
     let busy = [(); 5].map(|()| scene.go("a"));

@@ -1,11 +1,11 @@
-//! Waiting, giving up, and what becomes of places.
+//! Waits, deadlines, dropped waiters, and slots.
 
 use super::*;
 use crate::policy::Moment;
 use crate::runtime::Sleep;
 
 #[test]
-fn services_are_apart_and_an_open_gate_holds_nobody() {
+fn services_have_separate_gates_and_an_open_one_delays_nobody() {
     let scene = Scene::new();
     scene.refuse("a", SECOND);
     assert!(!scene.is_open("a"));
@@ -13,7 +13,7 @@ fn services_are_apart_and_an_open_gate_holds_nobody() {
 }
 
 #[test]
-fn a_refusal_without_a_wish_closes_for_a_tenth_of_a_second() {
+fn refusals_without_a_delay_close_the_gate_for_100_ms() {
     let scene = Scene::new();
     scene.refuse_all("a", None);
     assert!(!scene.is_open("a"));
@@ -41,7 +41,7 @@ fn a_wait_ends_when_its_turn_comes() {
 }
 
 #[test]
-fn a_deadline_ends_a_wait_without_a_pass_and_patience_with_one() {
+fn a_deadline_ends_a_wait_without_a_permit_and_patience_with_one() {
     let runtime = ManualRuntime::new();
     let scene = Scene {
         runtime: Arc::new(runtime.clone()),
@@ -67,7 +67,7 @@ fn a_deadline_ends_a_wait_without_a_pass_and_patience_with_one() {
 }
 
 #[test]
-fn nobody_waits_longer_than_its_patience() {
+fn no_call_waits_longer_than_its_patience() {
     let scene = Scene::new();
     scene.refuse("a", SECOND * 3_600);
     let ask = |at_gate| GateRequest {
@@ -89,7 +89,7 @@ fn nobody_waits_longer_than_its_patience() {
 }
 
 #[test]
-fn patience_ends_for_each_waiter_while_the_server_refuses_on() {
+fn each_waiter_goes_when_its_patience_ends_though_the_server_refuses() {
     let scene = Scene::new();
     scene.refuse("a", SECOND * 3_600);
     let ask = GateRequest {
@@ -130,7 +130,7 @@ fn the_call_that_began_first_goes_first() {
 }
 
 #[test]
-fn one_that_is_dropped_leaves_its_turn_to_the_next() {
+fn a_dropped_waiter_leaves_its_turn_to_the_next() {
     let scene = Scene::new();
     scene.refuse("a", SECOND);
     let mut waits: Vec<_> = (0..3).map(|_| Some(scene.waiter())).collect();
@@ -144,7 +144,7 @@ fn one_that_is_dropped_leaves_its_turn_to_the_next() {
 }
 
 #[test]
-fn every_waiter_dropped_at_every_step_leaves_the_others_to_go() {
+fn the_others_go_whichever_waiter_is_dropped_at_any_step() {
     for dropped in 0..6 {
         for step in [0, 400, 999, 1_000, 1_001, 1_099, 1_101, 1_300, 1_900] {
             let scene = Scene::new();
@@ -163,7 +163,7 @@ fn every_waiter_dropped_at_every_step_leaves_the_others_to_go() {
 }
 
 #[test]
-fn later_calls_that_succeed_open_the_gate_for_those_who_wait() {
+fn successes_of_later_calls_open_the_gate() {
     let scene = Scene::new();
     let calls = [(); 6].map(|()| scene.go("a"));
     let [refused @ .., later, last] = calls;
@@ -179,7 +179,7 @@ fn later_calls_that_succeed_open_the_gate_for_those_who_wait() {
 }
 
 #[test]
-fn a_newcomer_probes_a_gate_that_closed_in_vain() {
+fn probes_of_newcomers_open_a_gate_that_closed_wrongly() {
     let scene = Scene::new();
     scene.refuse("a", SECOND * 60);
     let mut waits = [Some(scene.waiter())];
@@ -197,7 +197,7 @@ fn a_newcomer_probes_a_gate_that_closed_in_vain() {
 
 #[test]
 fn a_quota_counts_at_once_or_only_after_a_refusal() {
-    let told = |remaining| quota(remaining, SECOND * 60);
+    let stated = |remaining| quota(remaining, SECOND * 60);
     for (mode, by_policy, counts) in [
         (None, true, true),
         (None, false, false),
@@ -216,17 +216,17 @@ fn a_quota_counts_at_once_or_only_after_a_refusal() {
                 .now_or_never()
                 .map(|passed| passed.admission.unwrap())
         };
-        go().unwrap().succeeded(told(0));
+        go().unwrap().succeeded(stated(0));
         assert_eq!(go().is_none(), counts, "{mode:?}, {by_policy}");
         if let Some(call) = go() {
-            call.refused(Some(MILLI), told(0));
+            call.refused(Some(MILLI), stated(0));
             assert!(go().is_none());
         }
     }
 }
 
 #[test]
-fn a_slot_that_comes_free_goes_to_the_first_at_once() {
+fn a_call_that_ends_lets_the_first_waiter_go_at_once() {
     let scene = Scene::new();
     let quota = |remaining| quota(remaining, SECOND * 600);
     scene.go("a").succeeded(quota(1));
@@ -238,7 +238,7 @@ fn a_slot_that_comes_free_goes_to_the_first_at_once() {
 }
 
 #[test]
-fn a_permit_that_is_dropped_unused_takes_nothing_of_the_quota() {
+fn an_unused_permit_takes_nothing_from_the_quota() {
     let scene = Scene::new();
     let quota = |remaining| quota(remaining, SECOND * 600);
     scene.go("a").succeeded(quota(1));
@@ -251,7 +251,7 @@ fn a_permit_that_is_dropped_unused_takes_nothing_of_the_quota() {
 }
 
 #[test]
-fn services_are_bounded_and_a_closed_gate_is_kept() {
+fn a_closed_gate_is_kept_among_thousands_of_services() {
     let scene = Scene::of(Gate::new().max_services(2));
     scene.refuse("a", SECOND);
     for service in 0..5_000 {
@@ -261,7 +261,7 @@ fn services_are_bounded_and_a_closed_gate_is_kept() {
 }
 
 #[test]
-fn without_a_free_place_a_service_has_no_gate() {
+fn a_service_without_a_free_slot_has_no_gate() {
     let scene = Scene::of(Gate::new().max_services(1));
     scene.refuse("a", SECOND);
     scene.refuse("b", SECOND);
@@ -283,7 +283,7 @@ fn a_clock_that_steps_back_does_not_keep_the_gate_closed() {
     assert!(went[0].is_some());
 }
 
-/// Time stands still and no wait takes any.
+/// A runtime whose time stands still, and whose sleeps are over at once.
 struct Frozen;
 
 impl Runtime for Frozen {
@@ -301,7 +301,7 @@ impl Runtime for Frozen {
 }
 
 #[test]
-fn a_wait_comes_to_its_end_though_the_clock_stands_still() {
+fn a_wait_ends_though_the_clock_stands_still() {
     let scene = Scene {
         runtime: Arc::new(Frozen),
         ..Scene::new()
@@ -315,14 +315,14 @@ fn a_wait_comes_to_its_end_though_the_clock_stands_still() {
 }
 
 #[test]
-fn a_quota_told_after_a_refusal_counts_at_an_idle_gate() {
-    let told = |remaining| quota(remaining, SECOND * 60);
+fn a_quota_stated_after_a_refusal_counts_at_an_idle_gate() {
+    let stated = |remaining| quota(remaining, SECOND * 60);
     let after_a_refusal = || {
         let scene = Scene::of(Gate::new().quotas_at_once(false));
         scene.refuse("a", MILLI);
         assert!(scene.play(&mut [Some(scene.waiter())], SECOND * 10)[0].is_some());
         scene.clock.advance(SECOND * 10);
-        // Who comes next sees that nobody waited.
+        // The next call finds the line empty, which ends the release.
         scene.go("a").succeeded(None);
         scene
     };
@@ -336,7 +336,7 @@ fn a_quota_told_after_a_refusal_counts_at_an_idle_gate() {
     };
     let by_the_loop = after_a_refusal();
     let busy = go(&by_the_loop);
-    go(&by_the_loop).unwrap().succeeded(told(2));
+    go(&by_the_loop).unwrap().succeeded(stated(2));
     let free = [(); 2].map(|()| go(&by_the_loop));
     assert!(free[0].is_some() && free[1].is_none(), "one is in flight");
     drop(busy);
@@ -348,6 +348,6 @@ fn a_quota_told_after_a_refusal_counts_at_an_idle_gate() {
     let runtime = &*at_once.runtime;
     at_once
         .gate
-        .end(&place, CallEnd::Succeeded, told(0), runtime);
+        .end(&place, CallEnd::Succeeded, stated(0), runtime);
     assert!(go(&at_once).is_none());
 }

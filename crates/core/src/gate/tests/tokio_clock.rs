@@ -1,4 +1,4 @@
-//! Tasks that wait on tokio's paused clock, where only who is woken is polled.
+//! Tasks on tokio's paused clock, which polls only those that are woken.
 
 use super::*;
 use crate::policy::Moment;

@@ -1,4 +1,4 @@
-//! What a report holds, and how it reads.
+//! The contents of a report, and its text.
 
 use super::*;
 use crate::policy::{DelaySource, ErrorKind, Outcome};
@@ -14,7 +14,7 @@ fn attempt(number: u32) -> AttemptReport {
 }
 
 #[test]
-fn a_report_of_a_great_many_attempts_stays_small() {
+fn a_report_of_a_thousand_attempts_keeps_the_last_64() {
     let mut report = RetryReport::new();
     (1..=1_000).for_each(|number| report.push(attempt(number)));
     assert_eq!(report.attempt_count(), 1_000);
@@ -33,7 +33,7 @@ fn a_report_of_five_attempts_fits_a_kibibyte() {
 }
 
 #[test]
-fn a_report_reads_as_a_timeline() {
+fn a_report_displays_as_a_timeline() {
     let mut headers = HeaderMap::new();
     headers.insert("retry-after", HeaderValue::from_static("soon"));
     let outcome = Outcome::response(StatusCode::SERVICE_UNAVAILABLE, &headers);

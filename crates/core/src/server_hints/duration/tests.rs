@@ -29,7 +29,7 @@ fn a_header_holds_a_go_duration_or_seconds() {
 }
 
 #[test]
-fn too_long_a_number_saturates() {
+fn a_number_of_too_many_digits_saturates() {
     let long = "9".repeat(500);
     for text in [long.clone(), format!("{long}s"), format!("{long}h{long}h")] {
         assert!(header_duration(&text) > Some(Duration::from_secs(1 << 60)));

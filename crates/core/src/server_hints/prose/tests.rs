@@ -5,13 +5,13 @@ fn prose(text: &str) -> Option<u128> {
 }
 
 #[test]
-fn too_long_a_number_in_prose_saturates() {
+fn a_number_of_too_many_digits_saturates_in_prose() {
     let long = "9".repeat(500);
     assert!(prose(&format!("retry after {long} days")).is_some());
 }
 
 #[test]
-fn prose_asks_for_a_delay_in_many_words() {
+fn delays_are_read_in_many_phrasings() {
     for (text, ms) in [
         ("Please retry after 1 second.", 1_000),
         ("Please retry your request after 6 seconds", 6_000),
@@ -73,7 +73,7 @@ fn other_numbers_in_prose_are_no_delays() {
 }
 
 #[test]
-fn the_time_grows_with_the_text_and_not_with_its_square() {
+fn long_prose_is_read_in_linear_time() {
     let many = "retry wait ".repeat(100_000);
     assert_eq!(prose(&many), None);
     let digits = format!("retry in {}", "1,000".repeat(100_000));
@@ -81,10 +81,10 @@ fn the_time_grows_with_the_text_and_not_with_its_square() {
 }
 
 #[test]
-fn a_word_of_any_script_is_looked_into_once() {
+fn a_cue_within_a_word_of_any_script_is_none() {
     for letter in ["é", "ж", "重", "\u{663}"] {
         let word = format!("{letter}retry{letter}wait").repeat(1_000);
-        assert_eq!(behind_cues(&word).count(), 0, "{letter}");
+        assert_eq!(after_cues(&word).count(), 0, "{letter}");
     }
     let word = "é".repeat(1_000);
     assert!(letters(&word).0.len() < 50);

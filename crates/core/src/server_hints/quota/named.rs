@@ -46,7 +46,7 @@ struct Field<T> {
 pub(super) fn read(head: &mut ResponseHead<'_>, all: &mut Vec<StatedQuota>) {
     let mut quotas = BTreeMap::<Name<'_>, Numbers>::new();
     for (name, text) in head.quota_lines() {
-        if let (Some((quota, role)), Some(header)) = (Name::of(name), Header::of(name)) {
+        if let (Some((quota, role)), Some(header)) = (Name::parse(name), Header::named(name)) {
             let numbers = quotas.entry(quota).or_default();
             numbers.add(role, header, text, &head.clock);
         }
@@ -58,7 +58,7 @@ pub(super) fn read(head: &mut ResponseHead<'_>, all: &mut Vec<StatedQuota>) {
 }
 
 impl<'a> Name<'a> {
-    fn of(name: &'a str) -> Option<(Self, Role)> {
+    fn parse(name: &'a str) -> Option<(Self, Role)> {
         const ROLES: [(&str, Role); 4] = [
             ("reset", Role::Reset),
             ("remaining", Role::Remaining),
@@ -66,15 +66,15 @@ impl<'a> Name<'a> {
             ("status", Role::Status),
         ];
         let (prefix, stem) = after_prefix(name)?;
-        let mut found = ROLES.iter().filter_map(|(word, role)| {
+        let mut matches = ROLES.iter().filter_map(|(word, role)| {
             let (before, after) = stem.split_once(word)?;
             let starts = before.is_empty() || before.ends_with('-');
             let ends = after.is_empty() || after.starts_with('-');
             (starts && ends).then_some((before, after, *role))
         });
-        let (before, after, role) = found.next()?;
+        let (before, after, role) = matches.next()?;
         let after = match (role, after) {
-            // `reset-after` holds the time until the reset, and may stand beside `reset`.
+            // `reset-after` holds the time until the reset, and may be sent with `reset`: both are of one quota.
             (Role::Reset, "-after") => "",
             (_, after) => after,
         };
@@ -87,13 +87,13 @@ impl<'a> Name<'a> {
     }
 
     fn unit(&self) -> QuotaUnit {
-        let holds = |word| self.before.contains(word) || self.after.contains(word);
+        let contains = |word| self.before.contains(word) || self.after.contains(word);
         let prefix = QUOTA_PREFIXES.get(self.prefix).copied().unwrap_or_default();
-        if holds("token") || prefix.contains("bysize") {
+        if contains("token") || prefix.contains("bysize") {
             return QuotaUnit::Amount;
         }
         let plain = self.before.is_empty() && self.after.is_empty();
-        if plain || holds("request") {
+        if plain || contains("request") {
             QuotaUnit::Requests
         } else {
             QuotaUnit::Other
@@ -104,6 +104,7 @@ impl<'a> Name<'a> {
 impl Numbers {
     fn add(&mut self, role: Role, header: Header, text: Option<&str>, clock: &Clock<'_>) {
         match role {
+            // Two proxies may each add a line or a value: the stricter one counts.
             Role::Reset => {
                 let reset = text.and_then(|text| latest(text, clock));
                 self.reset.add(header, reset, Ord::max);
@@ -117,7 +118,7 @@ impl Numbers {
                 let limit = text.and_then(|text| value(text.split(',').next()?));
                 self.limit.add(header, limit, Ord::min);
             }
-            Role::Status => self.status = self.status.or_else(|| text.and_then(level)),
+            Role::Status => self.status = self.status.or_else(|| text.and_then(parse_status)),
         }
         // Only the window of the limit itself counts, and not that of another limit in the list.
         let of_limit =
@@ -139,8 +140,9 @@ impl Numbers {
 
     fn stated(self, unit: QuotaUnit) -> Option<StatedQuota> {
         let remaining = self.remaining.value;
-        let by_number = Level::of(remaining);
-        // A reset in the past means that there is nothing to wait for; if there is none, the window counts.
+        let by_number = Level::from_remaining(remaining);
+        // A reset in the past means that there is nothing to wait for; if there is none, the window counts. A limit
+        // with a window but without a remainder does not say that anything is spent.
         let window = self.window.filter(|_| remaining.is_some());
         let reset = self.reset.value.unwrap_or(window);
         Some(StatedQuota {
@@ -184,13 +186,13 @@ impl<T> Default for Field<T> {
 
 /// Returns the time until a reset, the latest of several. The inner `None` means that it is past.
 fn latest(text: &str, clock: &Clock<'_>) -> Option<Option<Duration>> {
-    // A date contains a comma itself, so the whole text is tried first.
-    let whole = RetryTime::reset(text).map(|when| when.until(|| clock.now()));
+    // An HTTP-date contains a comma itself, so the whole text is tried first.
+    let whole = RetryTime::reset(text).map(|time| time.until(|| clock.now()));
     whole.or_else(|| {
         let parts = text.split(',').map(before_parameters);
         parts
             .filter_map(RetryTime::reset)
-            .map(|when| when.until(|| clock.now()))
+            .map(|time| time.until(|| clock.now()))
             .max()
     })
 }
@@ -204,7 +206,7 @@ fn before_parameters(part: &str) -> &str {
 }
 
 /// Parses the status of a quota that has no number.
-fn level(status: &str) -> Option<Level> {
+fn parse_status(status: &str) -> Option<Level> {
     let status = status.to_ascii_lowercase();
     if status.starts_with("allowed") {
         Some(Level::Left)

@@ -33,6 +33,7 @@ struct Item<'a> {
 pub(super) fn read(head: &mut ResponseHead<'_>, all: &mut Vec<StatedQuota>) {
     let items = items(head, &RATELIMIT, Header::RATELIMIT);
     if items.is_empty() {
+        // A policy alone does not state a remainder.
         return;
     }
     let mut policies = BTreeMap::<&str, Item<'_>>::new();
@@ -44,6 +45,7 @@ pub(super) fn read(head: &mut ResponseHead<'_>, all: &mut Vec<StatedQuota>) {
     let (named, older): (Vec<_>, Vec<_>) = items.into_iter().partition(|item| item.name.is_some());
     let quotas = named.into_iter().chain(grouped(older));
     all.extend(quotas.filter_map(|item| item.stated(&policies)));
+    // No item states a remainder or a reset.
     if all.len() == before {
         head.unreadable.add(Header::RATELIMIT);
     }
@@ -59,6 +61,7 @@ fn items<'a>(head: &mut ResponseHead<'a>, name: &HeaderName, header: Header) -> 
         let left = MAX_ITEMS.saturating_sub(items.len());
         let mut parts = parts.map(Item::read);
         items.extend(parts.by_ref().take(left));
+        // An item that is not read may be the spent quota.
         broken |= parts.next().is_some();
     }
     if broken || items.iter().any(|item| item.is_broken) {
@@ -67,15 +70,15 @@ fn items<'a>(head: &mut ResponseHead<'a>, name: &HeaderName, header: Header) -> 
     items
 }
 
-/// Groups the pieces of the older form into quotas. A piece that repeats a field begins the next quota.
-fn grouped(pieces: Vec<Item<'_>>) -> Vec<Item<'_>> {
+/// Groups the items of the older form into quotas. An item that repeats a field begins the next quota.
+fn grouped(items: Vec<Item<'_>>) -> Vec<Item<'_>> {
     let mut quotas = Vec::new();
     let mut open = Item::default();
-    for piece in pieces {
-        if open.has_any_of(&piece) {
+    for item in items {
+        if open.has_any_of(&item) {
             quotas.push(std::mem::take(&mut open));
         }
-        open = open.merged(piece);
+        open = open.merged(item);
     }
     quotas.push(open);
     quotas
@@ -84,12 +87,13 @@ fn grouped(pieces: Vec<Item<'_>>) -> Vec<Item<'_>> {
 impl<'a> Item<'a> {
     fn read(text: &'a str) -> Self {
         let mut item = Self::default();
-        for (place, part) in split(text, ';').take(MAX_PARAMETERS).enumerate() {
+        for (index, part) in split(text, ';').take(MAX_PARAMETERS).enumerate() {
             let part = part.trim_ascii();
+            // A quoted name may contain `=`.
             let pair = part.split_once('=').filter(|_| !part.starts_with('"'));
             match pair {
                 Some((key, value)) => item.set(key.trim_ascii(), value.trim_ascii()),
-                None if place == 0 => item.name = Some(part.trim_matches('"')),
+                None if index == 0 => item.name = Some(part.trim_matches('"')),
                 None => {}
             }
         }
@@ -97,21 +101,23 @@ impl<'a> Item<'a> {
     }
 
     fn set(&mut self, key: &str, value: &'a str) {
+        // The short keys are those of the current draft, the long ones those of earlier drafts.
         let is = |names: [&str; 2]| names.iter().any(|name| key.eq_ignore_ascii_case(name));
         if is(["r", "remaining"]) {
-            self.remaining = self.noted(count(value)).or(self.remaining);
+            self.remaining = self.checked(count(value)).or(self.remaining);
         } else if is(["t", "reset"]) {
-            self.reset = self.noted(header_duration(value)).max(self.reset);
+            self.reset = self.checked(header_duration(value)).max(self.reset);
         } else if is(["q", "limit"]) {
-            self.limit = self.noted(count(value)).or(self.limit);
+            self.limit = self.checked(count(value)).or(self.limit);
         } else if is_window(key) {
-            self.window = self.noted(header_duration(value)).max(self.window);
+            self.window = self.checked(header_duration(value)).max(self.window);
         } else if key.eq_ignore_ascii_case("qu") {
             self.unit = Some(value.trim_matches('"'));
         }
     }
 
-    fn noted<T>(&mut self, value: Option<T>) -> Option<T> {
+    /// Records that a value could not be read, and returns it.
+    fn checked<T>(&mut self, value: Option<T>) -> Option<T> {
         self.is_broken |= value.is_none();
         value
     }
@@ -151,9 +157,10 @@ impl<'a> Item<'a> {
             .filter(|_| unit != QuotaUnit::Other);
         Some(StatedQuota {
             unit,
-            level: Level::of(own.remaining),
+            level: Level::from_remaining(own.remaining),
             limit: own.limit.or(policy.limit),
             remaining: own.remaining,
+            // Without a reset, the quota is back after its window at the latest.
             reset: own.reset.or(window.filter(|_| own.remaining.is_some())),
             window,
             header: Header::RATELIMIT,

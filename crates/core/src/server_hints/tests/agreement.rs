@@ -1,4 +1,4 @@
-//! The delay of a refused call and the quota that the gate goes by say the same, whatever the form.
+//! Agreement of the delay of a refused call with the quota for the gate, in every form of header.
 
 use super::{Lines, WALL, head, read};
 use crate::policy::Outcome;
@@ -38,7 +38,7 @@ const SPENT: &[(Lines<'static>, u128)] = &[
     (&[("x-ratelimit-reset-after", "1.25")], 1_250),
 ];
 
-/// The same in lines of their own.
+/// Spent quotas that also state the remainder.
 const WHOLE: &[(Lines<'static>, u128)] = &[
     (&[("ratelimit", r#""d";r=0;t=30"#)], 30_000),
     (&[("ratelimit", r#""d"; r = 0 ; T=30"#)], 30_000),
@@ -169,7 +169,7 @@ const WHOLE: &[(Lines<'static>, u128)] = &[
 ];
 
 #[test]
-fn a_spent_quota_says_the_same_to_the_delay_and_the_gate() {
+fn a_spent_quota_sets_the_same_delay_and_reset() {
     let bare = SPENT.iter().map(|(lines, wanted)| {
         let mut lines = lines.to_vec();
         lines.push(("x-ratelimit-remaining", "0"));
@@ -192,7 +192,7 @@ fn a_spent_quota_says_the_same_to_the_delay_and_the_gate() {
 }
 
 #[test]
-fn what_is_asked_for_goes_before_a_quota_at_the_gate_too() {
+fn retry_after_limits_the_reset_of_a_quota() {
     let spent = ("ratelimit", r#""d";r=0;t=90"#);
     let left = ("ratelimit", r#""d";r=9;t=90"#);
     for (status, asked, quota, wanted) in [
@@ -217,14 +217,18 @@ fn what_is_asked_for_goes_before_a_quota_at_the_gate_too() {
 }
 
 #[test]
-fn calls_in_flight_come_back_when_they_end() {
+fn a_quota_of_calls_in_flight_has_no_window() {
     let policy = (
         "ratelimit-policy",
         r#""c";q=9;w=60;qu="concurrent-requests""#,
     );
     let window = read(429, &[("ratelimit", r#""c";r=0"#), policy]);
     assert_eq!((window.delay(), window.quota()), (None, None));
-    let told = read(429, &[("ratelimit", r#""c";r=0;t=30"#), policy]);
-    assert_eq!(told.delay().map(|delay| delay.as_secs()), Some(30));
-    assert_eq!(told.quota(), None, "the next call may find a place at once");
+    let hints = read(429, &[("ratelimit", r#""c";r=0;t=30"#), policy]);
+    assert_eq!(hints.delay().map(|delay| delay.as_secs()), Some(30));
+    assert_eq!(
+        hints.quota(),
+        None,
+        "the next call may find a place at once"
+    );
 }

@@ -1,4 +1,4 @@
-//! However large a head is, no more of it is read than is stated.
+//! The bounds of reading a head, for heads of any size.
 
 use super::{WALL, head, read, unreadable};
 use crate::server_hints::ServerHints;
@@ -17,7 +17,8 @@ fn map(lines: impl IntoIterator<Item = (String, String)>) -> HeaderMap {
     headers
 }
 
-/// About a mebibyte of quota headers, in shapes that once took up to seconds: many lines, long names, long lists.
+/// Returns about a mebibyte of quota headers in each of the shapes that once took seconds: many lines, long names, long
+/// lists.
 fn large() -> Vec<HeaderMap> {
     let one = |name: &str, value: String| map([(name.to_owned(), value)]);
     let reset = "x-ratelimit-reset";
@@ -33,7 +34,7 @@ fn large() -> Vec<HeaderMap> {
     ]
 }
 
-/// The bytes that a head hands out to be read.
+/// Returns the number of bytes that a head passes to its readers.
 fn bytes_read(headers: &HeaderMap) -> usize {
     let head = ResponseHead::new(headers, WALL);
     let named = head.quota_lines();
@@ -44,7 +45,7 @@ fn bytes_read(headers: &HeaderMap) -> usize {
 }
 
 #[test]
-fn of_a_mebibyte_no_more_is_read_than_is_stated() {
+fn a_mebibyte_of_headers_is_read_only_up_to_the_limits() {
     for headers in large() {
         let read = bytes_read(&headers);
         assert!(
@@ -56,7 +57,7 @@ fn of_a_mebibyte_no_more_is_read_than_is_stated() {
 }
 
 #[test]
-fn a_line_that_is_longer_than_is_read_is_told() {
+fn a_line_above_the_limit_is_reported_as_unreadable() {
     let long = format!("30{}", " ".repeat(MAX_HEADER_BYTES));
     for name in ["retry-after", "x-ratelimit-reset", "ratelimit"] {
         let lines = [(name, long.as_str())];
@@ -70,7 +71,7 @@ fn a_line_that_is_longer_than_is_read_is_told() {
 }
 
 #[test]
-fn a_list_with_more_items_than_are_read_is_told() {
+fn a_list_above_the_limit_is_reported_as_unreadable() {
     let quotas = r#""d";r=1;t=1,"#.repeat(64);
     assert_eq!(unreadable(&[("ratelimit", &quotas)]), Vec::<&str>::new());
     let one_more = [
@@ -81,7 +82,7 @@ fn a_list_with_more_items_than_are_read_is_told() {
 }
 
 #[test]
-fn quotas_take_no_line_from_the_headers_that_name_a_delay() {
+fn many_quota_lines_do_not_hide_retry_after() {
     let mut headers = large().swap_remove(0);
     headers.extend(head(&[("retry-after", "5")]));
     let hints = ServerHints::read(StatusCode::TOO_MANY_REQUESTS, &headers, WALL);

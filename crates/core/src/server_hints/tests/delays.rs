@@ -1,4 +1,4 @@
-//! The headers that say when to come back.
+//! The headers that name a delay.
 
 use super::{Lines, WALL, delay, head, read, unreadable};
 use crate::policy::{Class, Outcome, Reach, Verdict};
@@ -37,12 +37,12 @@ fn seconds_are_digits_with_or_without_decimals() {
     ] {
         let lines = [("retry-after", text)];
         assert_eq!(delay(503, &lines), wanted, "{text}");
-        let told = if wanted.is_some() {
+        let skipped = if wanted.is_some() {
             vec![]
         } else {
             vec!["retry-after"]
         };
-        assert_eq!(unreadable(&lines), told, "{text}");
+        assert_eq!(unreadable(&lines), skipped, "{text}");
     }
 }
 
@@ -62,7 +62,7 @@ fn milliseconds_are_rounded_up_to_a_whole_one() {
 }
 
 #[test]
-fn too_many_digits_saturate() {
+fn a_delay_of_too_many_digits_saturates() {
     let many = "9".repeat(500);
     let lines: Lines<'_> = &[("retry-after", &many)];
     assert!(read(503, lines).delay() > Some(Duration::from_secs(1 << 60)));
@@ -107,15 +107,15 @@ const FIRST: [(Lines<'_>, u128, &[&str]); 8] = [
 ];
 
 #[test]
-fn the_first_header_that_can_be_read_counts() {
-    for (lines, wanted, told) in FIRST {
+fn the_first_readable_header_sets_the_delay() {
+    for (lines, wanted, skipped) in FIRST {
         assert_eq!(delay(429, lines), Some(wanted), "{lines:?}");
-        assert_eq!(unreadable(lines), told, "{lines:?}");
+        assert_eq!(unreadable(lines), skipped, "{lines:?}");
     }
 }
 
 #[test]
-fn the_header_is_named_that_the_delay_is_from() {
+fn the_hints_name_the_header_of_the_delay() {
     let header = |lines: Lines<'_>| read(429, lines).header();
     assert_eq!(header(&[("retry-after", "2.0")]), Some("retry-after"));
     let both = [("retry-after-ms", "x"), ("x-ratelimit-reset", "3")];
@@ -128,7 +128,7 @@ fn the_header_is_named_that_the_delay_is_from() {
 }
 
 #[test]
-fn where_the_delay_is_from_can_be_told() {
+fn retry_after_and_the_reset_of_a_quota_are_both_available() {
     let hints = read(
         429,
         &[("retry-after", "5"), ("ratelimit", r#""d";r=0;t=90"#)],
@@ -140,7 +140,7 @@ fn where_the_delay_is_from_can_be_told() {
 }
 
 #[test]
-fn a_body_speaks_behind_the_delays_and_before_the_quotas() {
+fn the_delay_of_a_body_ranks_after_retry_after_and_before_quotas() {
     let body = Verdict::new(Class::Throttled, Reach::Refused).asking_for(Duration::from_secs(7));
     let with = |lines: Lines<'_>| {
         let headers = head(lines);
@@ -185,7 +185,7 @@ fn dates_are_measured_against_the_responses_own_clock() {
 }
 
 #[test]
-fn an_invitation_is_what_the_server_wrote_itself() {
+fn an_invitation_needs_a_readable_delay_header() {
     for (lines, wanted) in [
         (vec![("retry-after-ms", "0")], true),
         (vec![("retry-after", "2.0")], true),
@@ -203,7 +203,7 @@ proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn a_go_duration_comes_back_as_it_was_written(hours in 0_u64..1_000_000, minutes in 0_u64..60, millis in 0_u64..60_000) {
+    fn a_go_duration_is_read_from_headers_and_prose(hours in 0_u64..1_000_000, minutes in 0_u64..60, millis in 0_u64..60_000) {
         let text = format!("{hours}h{minutes}m{}.{:03}s", millis / 1000, millis % 1000);
         let seconds = hours.saturating_mul(3_600).saturating_add(minutes.saturating_mul(60));
         let wanted = Duration::from_secs(seconds).saturating_add(Duration::from_millis(millis));
@@ -213,7 +213,7 @@ proptest::proptest! {
     }
 
     #[test]
-    fn any_text_is_read(text: String) {
+    fn no_text_panics(text: String) {
         let _ = crate::server_hints::header_duration(&text);
         let _ = crate::server_hints::delay_in_prose(&text);
     }

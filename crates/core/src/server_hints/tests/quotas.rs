@@ -1,4 +1,4 @@
-//! The headers that tell of quotas.
+//! The headers that state quotas.
 
 use super::{Lines, delay, quota, read, unreadable, whole};
 
@@ -7,7 +7,7 @@ const UNKNOWN: (&str, &str) = ("x-rate-limit-reset-tokens", "55");
 const RESET: (&str, &str) = ("x-ratelimit-reset", "30");
 
 /// A status, its lines, and the delay in milliseconds.
-const WAITED_FOR: [(u16, Lines<'_>, Option<u128>); 18] = [
+const DELAYS: [(u16, Lines<'_>, Option<u128>); 18] = [
     (500, &[RESET], None),
     (429, &[RESET], Some(30_000)),
     (500, &[RESET, ("x-ratelimit-remaining", "0")], Some(30_000)),
@@ -56,13 +56,13 @@ const WAITED_FOR: [(u16, Lines<'_>, Option<u128>); 18] = [
 
 #[test]
 fn a_quota_is_waited_for_when_it_is_spent() {
-    for (status, lines, wanted) in WAITED_FOR {
+    for (status, lines, wanted) in DELAYS {
         assert_eq!(delay(status, lines), wanted, "{status} {lines:?}");
     }
 }
 
 #[test]
-fn only_spent_quotas_are_waited_for_and_of_these_the_last() {
+fn the_latest_reset_of_the_spent_quotas_is_waited_for() {
     let lines = [
         ("x-ratelimit-remaining-requests", "0"),
         ("x-ratelimit-reset-requests", "1s"),
@@ -78,7 +78,7 @@ fn only_spent_quotas_are_waited_for_and_of_these_the_last() {
 }
 
 #[test]
-fn a_status_speaks_where_no_number_does() {
+fn a_status_header_counts_if_there_is_no_remainder() {
     let short = [
         ("anthropic-ratelimit-unified-5h-status", "rejected"),
         ("anthropic-ratelimit-unified-5h-reset", "1800000100"),
@@ -96,7 +96,7 @@ fn a_status_speaks_where_no_number_does() {
 }
 
 #[test]
-fn the_drafts_in_their_forms() {
+fn all_forms_of_the_drafts_are_read() {
     let of = |line| quota(&[("ratelimit", line)]);
     assert_eq!(of("limit=100, remaining=50, reset=30"), Some((50, 30_000)));
     assert_eq!(of(r#""default";r=50;t=30"#), Some((50, 30_000)));
@@ -124,7 +124,7 @@ fn the_drafts_in_their_forms() {
 }
 
 #[test]
-fn the_headers_of_providers() {
+fn headers_of_several_providers_are_read() {
     let of = |lines: Lines<'_>| read(200, lines).quota();
     let lines = [
         ("ratelimit-limit", "100, 100;w=60"),
@@ -163,7 +163,7 @@ fn the_headers_of_providers() {
 }
 
 #[test]
-fn of_two_proxies_the_stricter_counts() {
+fn the_stricter_of_two_proxies_counts() {
     let lines = [
         ("x-ratelimit-remaining", "5"),
         ("x-ratelimit-remaining", "0"),
@@ -206,7 +206,7 @@ fn tokens_and_images_close_no_gate_while_some_are_left() {
 }
 
 #[test]
-fn nonsense_is_no_quota_and_is_told() {
+fn an_invalid_ratelimit_header_is_no_quota() {
     for line in [
         ",",
         ";;;",
@@ -232,7 +232,7 @@ fn nonsense_is_no_quota_and_is_told() {
 }
 
 #[test]
-fn numbers_and_times_that_are_none_are_told() {
+fn invalid_numbers_and_times_are_reported_as_unreadable() {
     for reset in [
         "",
         "never",
