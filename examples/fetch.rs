@@ -7,11 +7,11 @@ use clap::Parser;
 use http_retry::llm::LlmPreset;
 use http_retry::policy::DelaySource;
 use http_retry::report::{AttemptReport, Observer, RetryEvent, RetryEventKind};
-use http_retry::reqwest::{RetryMiddleware, redirect_policy};
+use http_retry::reqwest::{RetryMiddleware, build};
 use http_retry::runtime::{Runtime, TokioRuntime};
 use http_retry::{RetryPolicy, RetryReport, StopReason};
 use reqwest::{Method, Response, Url};
-use reqwest_middleware::{ClientBuilder, ClientWithMiddleware, Error};
+use reqwest_middleware::{ClientWithMiddleware, Error};
 use std::fmt;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
@@ -85,12 +85,8 @@ async fn fetch(arguments: Arguments) -> anyhow::Result<()> {
 }
 
 fn client(policy: RetryPolicy) -> anyhow::Result<ClientWithMiddleware> {
-    let followed = redirect_policy(reqwest::redirect::Policy::default());
-    let plain = reqwest::Client::builder().redirect(followed).build()?;
-    let retries = RetryMiddleware::new(policy)
-        .redirects_watched()
-        .observer(Timeline::starting_now());
-    Ok(ClientBuilder::new(plain).with(retries).build())
+    let retries = RetryMiddleware::new(policy).observer(Timeline::starting_now());
+    Ok(build(reqwest::Client::builder(), retries)?)
 }
 
 fn parse_url(text: &str) -> anyhow::Result<Url> {

@@ -11,11 +11,11 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Parser;
 use http_retry::RetryPolicy;
 use http_retry::report::{RetryEvent, RetryEventKind};
-use http_retry::reqwest::{RetryMiddleware, SendResumed, redirect_policy};
+use http_retry::reqwest::{RetryMiddleware, SendResumed, build};
 use http_retry::resume::{Interrupted, ResumeProgress};
 use indicatif::{ProgressBar, ProgressStyle};
 use reqwest::{Response, Url};
-use reqwest_middleware::{ClientBuilder, ClientWithMiddleware};
+use reqwest_middleware::ClientWithMiddleware;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
@@ -215,18 +215,14 @@ fn client(
     policy: RetryPolicy,
     observer: impl Fn(&RetryEvent<'_>) + Send + Sync + 'static,
 ) -> Result<ClientWithMiddleware> {
-    let followed = redirect_policy(reqwest::redirect::Policy::default());
-    let plain = reqwest::Client::builder().redirect(followed).build()?;
-    let retries = RetryMiddleware::new(policy)
-        .redirects_watched()
-        .observe(observer);
-    Ok(ClientBuilder::new(plain).with(retries).build())
+    let retries = RetryMiddleware::new(policy).observe(observer);
+    Ok(build(reqwest::Client::builder(), retries)?)
 }
 
 fn tell_of(event: &RetryEvent<'_>) {
     match event.kind {
         RetryEventKind::RetryScheduled { delay, .. } => {
-            tell(format_args!("no answer yet, again in {delay:.1?}"));
+            tell(format_args!("no response yet, retrying in {delay:.1?}"));
         }
         RetryEventKind::Resuming {
             at,

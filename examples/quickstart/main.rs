@@ -16,13 +16,12 @@ use http::{Request, StatusCode};
 use http_body_util::Full;
 use http_retry::policy::{Decimal, DelaySource, ErrorKind};
 use http_retry::report::{Observer, RetryEvent, RetryEventKind};
-use http_retry::reqwest::{RetryMiddleware, redirect_policy};
+use http_retry::reqwest::{RetryMiddleware, build};
 use http_retry::runtime::{Runtime, TokioRuntime};
 use http_retry::tower::RetryLayer;
 use http_retry::{Backoff, RetryBudget, RetryPolicy, RetryReport};
 use hyper_util::client::legacy::Client as HyperClient;
 use hyper_util::rt::TokioExecutor;
-use reqwest::redirect::Policy;
 use std::process::ExitCode;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -50,7 +49,6 @@ async fn call_through_both_stacks() -> anyhow::Result<()> {
         .build()?;
     let timeline = Timeline::starting_now();
     let middleware = RetryMiddleware::new(policy.clone())
-        .redirects_watched()
         .budget(budget.clone())
         .observer(timeline);
     let layer = RetryLayer::new(policy)
@@ -58,13 +56,7 @@ async fn call_through_both_stacks() -> anyhow::Result<()> {
         .observer(timeline);
 
     println!("reqwest, with the middleware:");
-    let plain = reqwest::Client::builder()
-        .no_proxy()
-        .redirect(redirect_policy(Policy::default()))
-        .build()?;
-    let client = reqwest_middleware::ClientBuilder::new(plain)
-        .with(middleware)
-        .build();
+    let client = build(reqwest::Client::builder().no_proxy(), middleware)?;
     let response = client.get(&url).send().await?;
     let report = response.extensions().get::<RetryReport>();
     show_and_check(response.status(), report, 18.1).context("through reqwest")?;
