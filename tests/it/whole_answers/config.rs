@@ -74,11 +74,11 @@ fn a_policy_says_what_it_reads() {
     let policy = policy.attempt_timeout(super::SECOND).build().unwrap();
     let text = policy.explain();
     assert!(
-        text.contains("an answer of at most 2097152 bytes is read whole"),
+        text.contains("a body of at most 2097152 bytes is read whole"),
         "{text}"
     );
     assert!(
-        text.contains("one attempt: at most 1s to the end of such an answer"),
+        text.contains("one attempt: at most 1s to the end of such a body"),
         "{text}"
     );
 }

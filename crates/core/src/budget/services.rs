@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_recently_used_budget_is_dropped_but_never_a_named_one() {
+    fn the_least_recently_used_unnamed_budget_is_dropped() {
         let small = RetryBudget::builder().capacity(3).build().unwrap();
         let each = RetryBudget::builder().initial(0).per_success(1);
         let budgets = ServiceBudgets::new(each)

@@ -118,7 +118,7 @@ fn a_string_that_only_begins_like_json_is_prose() {
 }
 
 #[test]
-fn events_arrays_bare_strings_and_byte_order_marks_are_recognized() {
+fn events_arrays_strings_and_byte_order_marks_are_read() {
     for text in [
         "\u{feff} {\"error\": {\"code\": \"busy\"}}",
         "event: error\ndata: {\"error\": {\"code\": \"busy\"}}\n\n",

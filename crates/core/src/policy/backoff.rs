@@ -56,6 +56,7 @@ enum MaxDelay {
 
 const MAX_FACTOR: u32 = 1_000;
 const DEFAULT_MAX_DELAY: Duration = Duration::from_secs(60);
+/// The factor in `sleep = min(cap, random(base, sleep * 3))`, the formula of the article that [`Jitter`] cites.
 const DECORRELATED_GROWTH: u32 = 3;
 
 impl Backoff {
@@ -223,7 +224,8 @@ impl Backoff {
     /// Sets the random part of the ceiling. Default [`Jitter::Full`], which spreads clients the most.
     #[must_use]
     pub fn jitter(self, jitter: Jitter) -> Self {
-        let jitter = jitter.named();
+        // So that `between(0, 1)` is shown as full jitter.
+        let jitter = jitter.canonical();
         Self { jitter, ..self }
     }
 
@@ -271,9 +273,9 @@ impl Backoff {
     pub fn ceiling(&self, n: u32) -> Duration {
         let ceiling = match self.jitter {
             Jitter::Decorrelated => {
-                Decimal::from(DECORRELATED_GROWTH).power_of(n.max(1), self.grown(1))
+                Decimal::from(DECORRELATED_GROWTH).power_of(n.max(1), self.uncapped_ceiling(1))
             }
-            _ => self.grown(n),
+            _ => self.uncapped_ceiling(n),
         };
         match self.cap {
             CapMode::Both | CapMode::Before => ceiling.min(self.limit()),
@@ -318,6 +320,7 @@ impl Backoff {
     /// Returns the longest delay that [`Backoff::delay_after`] can give for retry n.
     pub(crate) fn longest(&self, n: u32) -> Duration {
         match self.jitter {
+            // The maximum cuts these delays in every mode, but the ceiling only in some.
             Jitter::Decorrelated => self.ceiling(n).min(self.limit()),
             _ => self.interval(Duration::ZERO, n).1,
         }
@@ -326,7 +329,7 @@ impl Backoff {
     fn interval(&self, previous: Duration, n: u32) -> (Duration, Duration) {
         let (least, most) = match self.jitter {
             Jitter::Decorrelated => {
-                let first = self.grown(1);
+                let first = self.uncapped_ceiling(1);
                 (
                     first,
                     previous.max(first).saturating_mul(DECORRELATED_GROWTH),
@@ -348,7 +351,7 @@ impl Backoff {
         }
     }
 
-    fn grown(&self, n: u32) -> Duration {
+    fn uncapped_ceiling(&self, n: u32) -> Duration {
         let n = n.max(1);
         match &self.growth {
             Growth::None => Duration::ZERO,
@@ -371,6 +374,7 @@ impl Backoff {
     pub(in crate::policy) fn limit(&self) -> Duration {
         match (self.max_delay, &self.growth) {
             (MaxDelay::Given(limit), _) => limit.unwrap_or(Duration::MAX),
+            // A base above the default is a choice of the caller's, and `check_growth` must not refuse it.
             (MaxDelay::Default, Growth::Linear(base) | Growth::Exponential(base)) => {
                 DEFAULT_MAX_DELAY.max(*base)
             }
@@ -458,7 +462,8 @@ impl fmt::Debug for Growth {
     }
 }
 
-const MAX_PART: u32 = 1_000;
+/// The greatest part of the ceiling in a [`Jitter::Between`].
+const MAX_JITTER_PART: u32 = 1_000;
 
 /// The interval, in parts of the ceiling, from which a delay is drawn uniformly, both ends included.
 ///
@@ -511,13 +516,13 @@ impl Jitter {
         }
     }
 
-    /// Returns the same jitter under its own name, if it has one.
-    pub(super) fn named(self) -> Self {
-        let named = [Self::None, Self::Full, Self::Equal];
+    /// Returns this jitter as the named variant with the same interval, if there is one.
+    pub(super) fn canonical(self) -> Self {
+        let presets = [Self::None, Self::Full, Self::Equal];
         let same = |other: &Self| other.interval() == self.interval();
         match self {
             Self::Decorrelated => self,
-            _ => named.into_iter().find(same).unwrap_or(self),
+            _ => presets.into_iter().find(same).unwrap_or(self),
         }
     }
 
@@ -535,7 +540,8 @@ impl Jitter {
         let Self::Between { min, max } = self else {
             return Ok(());
         };
-        let most = Decimal::from(MAX_PART);
+        let most = Decimal::from(MAX_JITTER_PART);
+        // `max` first, since it is the bound of `min`.
         let max = max.within("backoff.jitter.max", Decimal::ZERO, most)?;
         let fits = min.within("backoff.jitter.min", Decimal::ZERO, max);
         fits.map_or_else(

@@ -45,7 +45,7 @@ pub struct RetryPolicyBuilder {
     rules: Vec<Rule>,
     origins: Vec<Origin>,
     /// The first error of a setter.
-    refused: Option<ConfigError>,
+    error: Option<ConfigError>,
 }
 
 impl RetryPolicy {
@@ -73,7 +73,7 @@ impl RetryPolicy {
             max_refused: None,
             rules: self.0.rules.list.to_vec(),
             origins: self.0.rules.origins.to_vec(),
-            refused: None,
+            error: None,
         }
     }
 }
@@ -157,7 +157,7 @@ impl RetryPolicyBuilder {
         }
     }
 
-    /// Adds the service's own meaning of its responses: a `Dialect`, `Dialects` by host, or a classifier of your own
+    /// Adds a service's own meaning of its responses: a `Dialect`, `Dialects` by host, or a classifier of your own
     /// type. It comes after every [`classifier`](Self::classifier) and the dialects that were added before, and before
     /// the standard tables; the server overrules it with `x-should-retry` ([`header_rules`](Self::header_rules)).
     /// Default none; in `RetryPolicy::llm` the table of LLM APIs.
@@ -171,7 +171,7 @@ impl RetryPolicyBuilder {
         }
     }
 
-    /// Adds a dialect for each host, the same as [`dialect`](Self::dialect).
+    /// Adds a dialect for each host, as [`dialect`](Self::dialect) does.
     pub fn dialects(self, dialects: impl Classify) -> Self {
         self.dialect(dialects)
     }
@@ -287,14 +287,15 @@ impl RetryPolicyBuilder {
     /// assert_eq!(error.to_string(), "deadline: 0ns is not allowed: must be above 0");
     /// ```
     pub fn build(self) -> Result<RetryPolicy, ConfigError> {
-        let max_retries = self.limit()?;
-        if let Some(refused) = self.refused {
-            return Err(refused);
+        let max_retries = self.retry_limit()?;
+        if let Some(error) = self.error {
+            return Err(error);
         }
-        let max_refused = self.refused_apart();
+        let max_refused = self.refused_limit();
         let settings = Settings {
             max_retries,
             max_refused,
+            // A limit above 0 makes the preset `never` an ordinary policy.
             never: self.settings.never && max_retries == 0,
             // The origins show what was changed.
             changed: self.origins.is_empty(),
@@ -306,6 +307,7 @@ impl RetryPolicyBuilder {
             ..self.settings
         };
         settings.check()?;
+        // Only a limit that was set here: that of a preset has no effect without a gate, and does no harm.
         settings.check_refused(self.max_refused)?;
         settings.check_waits()?;
         Ok(RetryPolicy(Arc::new(settings)))
@@ -327,6 +329,7 @@ impl RetryPolicyBuilder {
     pub fn preset(self, name: &'static str) -> Result<RetryPolicy, ConfigError> {
         let built = self.build()?;
         let mut settings = Settings::clone(&built.0);
+        // These settings are the preset, so `explain` must not call them changed.
         (settings.name, settings.changed) = (name.into(), false);
         Ok(RetryPolicy(Arc::new(settings)))
     }
@@ -338,7 +341,7 @@ impl RetryPolicyBuilder {
 
     /// Returns the limit of refused attempts. A limit that the caller set bounds all attempts, unless the refused ones
     /// have one too.
-    fn refused_apart(&self) -> u32 {
+    fn refused_limit(&self) -> u32 {
         let inherited = if self.max_retries.or(self.max_attempts).is_some() {
             0
         } else {
@@ -347,7 +350,7 @@ impl RetryPolicyBuilder {
         self.max_refused.unwrap_or(inherited)
     }
 
-    fn limit(&self) -> Result<u32, ConfigError> {
+    fn retry_limit(&self) -> Result<u32, ConfigError> {
         match (self.max_retries, self.max_attempts) {
             (Some(retries), Some(attempts)) => Err(ConfigError::new(
                 "max_attempts",

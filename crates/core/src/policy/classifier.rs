@@ -54,8 +54,8 @@ use std::sync::Arc;
 /// # Ok::<(), http_retry::ConfigError>(())
 /// ```
 pub trait Classify: Send + Sync + 'static {
-    /// Returns the verdict on an outcome, or `None` to leave it to the next classifier. A [`Class::Success`] for an error
-    /// counts as `None`, since there is no response to hand over. It must not panic.
+    /// Returns the verdict on an outcome, or `None` to leave it to the next classifier. A [`Class::Success`] for an
+    /// error counts as `None`, since there is no response to hand over. It must not panic.
     fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict>;
 
     /// Returns `true` if it needs the start of the response's body to judge this outcome. Default `false`.
@@ -172,7 +172,7 @@ pub(super) struct Classifiers {
     /// The index of the first dialect; no header rule overrules the classifiers before it.
     first_dialect: usize,
     pub(super) header_rules: bool,
-    // Derived from the list whenever it changes.
+    // Derived from the list whenever it changes, so that no request has to walk it.
     judges_successes: bool,
     key_header: Option<HeaderName>,
     quotes_keys: bool,
@@ -195,6 +195,7 @@ impl Default for Classifiers {
 impl Classifiers {
     /// Adds a classifier that no header rule overrules.
     pub(super) fn add(&mut self, classifier: Arc<dyn Classify>) {
+        // Before the dialects, whatever the order of the calls.
         self.list.insert(self.first_dialect, classifier);
         self.first_dialect = self.first_dialect.saturating_add(1);
         self.update();
@@ -220,13 +221,14 @@ impl Classifiers {
 
     /// Returns the first verdict on an outcome, or `None` if no classifier has one.
     pub(super) fn verdict(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
-        for (place, classifier) in self.list.iter().enumerate() {
+        for (index, classifier) in self.list.iter().enumerate() {
             let verdict = classifier.classify(outcome);
             // An error has no response to hand over as a success.
             let verdict = verdict.filter(|own| own.class != Class::Success || !outcome.is_error());
             if let Some(verdict) = verdict {
-                let verdict = verdict.of_classifier(u16::try_from(place).unwrap_or(u16::MAX));
-                return Some(if self.header_rules && place >= self.first_dialect {
+                // The index only finds the row's name for a report, so a list that is too long loses no verdict.
+                let verdict = verdict.of_classifier(u16::try_from(index).unwrap_or(u16::MAX));
+                return Some(if self.header_rules && index >= self.first_dialect {
                     verdict.overruled_by_headers(outcome)
                 } else {
                     verdict
@@ -276,7 +278,7 @@ impl Classifiers {
 /// The user's function that judges errors of one type.
 #[derive(Clone)]
 pub struct OwnError {
-    seen: fn(&dyn Any) -> Option<&(dyn Error + 'static)>,
+    downcast: fn(&dyn Any) -> Option<&(dyn Error + 'static)>,
     judge: ErrorRule,
 }
 
@@ -289,7 +291,8 @@ impl OwnError {
         V: IntoVerdict,
     {
         Self {
-            seen: |value| value.downcast_ref::<E>().map(|error| error as _),
+            downcast: |value| value.downcast_ref::<E>().map(|error| error as _),
+            // The type is erased, so that one list holds the functions for all error types.
             judge: Arc::new(move |error| judge(error.downcast_ref::<E>()?).into_verdict()),
         }
     }
@@ -362,7 +365,10 @@ impl RetryPolicy {
     /// Returns the error behind a value of any type, or `None` if the policy does not know that type.
     #[inline]
     pub fn own_error<'a>(&self, value: &'a dyn Any) -> Option<&'a (dyn Error + 'static)> {
-        self.0.own_errors.iter().find_map(|own| (own.seen)(value))
+        self.0
+            .own_errors
+            .iter()
+            .find_map(|own| (own.downcast)(value))
     }
 
     /// Returns the verdict of the user's function for an error, or `None` if there is none.
@@ -429,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn classifiers_are_asked_in_order_and_before_dialects() {
+    fn classifiers_judge_in_order_and_before_dialects() {
         let policy = RetryPolicy::builder()
             .dialect(table("first", 404, Class::Throttled))
             .dialect(table("second", 410, Class::Throttled))
@@ -452,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_overrules_a_dialect_and_no_classifier() {
+    fn x_should_retry_overrules_a_dialect_but_no_classifier() {
         let never = HeaderMap::from_iter([(
             HeaderName::from_static("x-should-retry"),
             HeaderValue::from_static("false"),
@@ -467,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn a_success_is_asked_about_only_if_a_classifier_may_judge_it() {
+    fn successes_are_judged_only_if_a_classifier_judges_them() {
         let policy = |builder: crate::RetryPolicyBuilder| builder.build().unwrap();
         let tables = RetryPolicy::builder().dialect(table("shop", 404, Class::Throttled));
         let closure = tables.clone().classify(|_| None::<Verdict>);
@@ -476,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn a_classifier_that_fails_its_check_is_refused() {
+    fn build_refuses_a_classifier_that_fails_its_check() {
         for builder in [
             RetryPolicy::builder().dialect(table("shop", 42, Class::Success)),
             RetryPolicy::builder().classifier(table("shop", 42, Class::Success)),

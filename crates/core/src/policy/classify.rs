@@ -62,7 +62,7 @@ impl Class {
         }
     }
 
-    /// Returns the same as a sentence, for people.
+    /// Returns the class as a sentence, for people.
     #[must_use]
     pub fn explain(self) -> &'static str {
         match self {
@@ -252,11 +252,13 @@ impl ErrorKind {
             Self::Dns | Self::Connect | Self::ConnectTimeout | Self::Tls => {
                 (Class::Transient, Reach::Unsent)
             }
+            // Raised in the handshake, before any byte of the request.
             Self::Certificate => (Class::Permanent, Reach::Unsent),
             Self::NotProcessed => (Class::Transient, Reach::Refused),
             Self::Timeout | Self::Reset | Self::Incomplete | Self::Http2 => {
                 (Class::Transient, Reach::Ambiguous)
             }
+            // Nothing indicates that these are transient; `Ambiguous` is the reach that promises nothing.
             Self::Request
             | Self::Redirect
             | Self::Body
@@ -285,12 +287,15 @@ pub(crate) fn is_standard_success(status: u16) -> bool {
 pub(crate) fn standard_status(status: StatusCode, invited: impl Fn() -> bool) -> (Class, Reach) {
     match status.as_u16() {
         code if is_standard_success(code) => (Class::Success, Reach::Answered),
+        // RFC 9110 section 15.5.9 and RFC 8470 section 5.2: the server has not processed the request.
         408 | 425 => (Class::Transient, Reach::Refused),
         429 => (Class::Throttled, Reach::Refused),
+        // RFC 9110 section 15.5.14: the server refused the body, and names a time only if that may change.
         413 if invited() => (Class::Throttled, Reach::Refused),
         // A 503 may come from a proxy on its own account, after the server behind it has processed the request.
         503 if invited() => (Class::Throttled, Reach::Answered),
         529 => (Class::Throttled, Reach::Answered),
+        // The server lacks a feature, storage or a login, which a later attempt would not find either.
         501 | 505..=508 | 510 | 511 => (Class::Permanent, Reach::Answered),
         500..=599 => (Class::Transient, Reach::Answered),
         _ => (Class::Permanent, Reach::Answered),

@@ -26,7 +26,7 @@ pub struct Decimal(Repr);
 enum Repr {
     Micros(u64),
     /// The bits of a float that is not such a decimal.
-    Refused(u64),
+    Invalid(u64),
 }
 
 const ONE: u64 = 1_000_000;
@@ -63,7 +63,7 @@ impl Decimal {
     pub fn micros(self) -> u64 {
         match self.0 {
             Repr::Micros(micros) => micros,
-            Repr::Refused(_) => 0,
+            Repr::Invalid(_) => 0,
         }
     }
 
@@ -87,7 +87,8 @@ impl Decimal {
                 self,
                 format!("must be {least} to {most}"),
             )),
-            Repr::Refused(bits) => {
+            Repr::Invalid(bits) => {
+                // Too many places are the fault of a finite value from 0 on; any other is out of bounds.
                 let inside = (0.0..f64::INFINITY).contains(&f64::from_bits(bits));
                 let places = if inside {
                     ", with at most six decimal places"
@@ -102,6 +103,7 @@ impl Decimal {
 
     /// Returns this share of a duration, rounded down, saturating.
     pub(crate) fn of(self, whole: Duration) -> Duration {
+        // The upper end of nearly every jitter, which is spared a division of 128 bits.
         if self == Self::ONE {
             return whole;
         }
@@ -114,20 +116,20 @@ impl Decimal {
     pub(crate) fn power_of(self, exponent: u32, whole: Duration) -> Duration {
         let mut square = u128::from(self.micros()).saturating_mul(POWER_ONE / WIDE_ONE);
         let mut product = whole.as_nanos();
-        let mut left = exponent;
-        while left > 0 {
-            if left & 1 == 1 {
-                product = times(product, square);
+        let mut remaining = exponent;
+        while remaining > 0 {
+            if remaining & 1 == 1 {
+                product = multiply(product, square);
             }
-            square = times(square, square);
-            left >>= 1;
+            square = multiply(square, square);
+            remaining >>= 1;
         }
         nanos(product)
     }
 }
 
 /// Returns `value * factor`, with the factor in units of 1 / [`POWER_ONE`].
-fn times(value: u128, factor: u128) -> u128 {
+fn multiply(value: u128, factor: u128) -> u128 {
     let whole = (factor / POWER_ONE).saturating_mul(value);
     let part = (factor % POWER_ONE).saturating_mul(value);
     whole.saturating_add(part.saturating_add(POWER_ONE / 2) / POWER_ONE)
@@ -142,14 +144,15 @@ impl From<u32> for Decimal {
 
 impl From<f64> for Decimal {
     fn from(float: f64) -> Self {
-        Self(parse(&float.to_string()).map_or(Repr::Refused(float.to_bits()), Repr::Micros))
+        // `Display` writes the shortest digits that read back as the float, so 0.1 is exactly one tenth.
+        Self(parse(&float.to_string()).map_or(Repr::Invalid(float.to_bits()), Repr::Micros))
     }
 }
 
 impl fmt::Display for Decimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Repr::Refused(bits) => write!(f, "{}", f64::from_bits(bits)),
+            Repr::Invalid(bits) => write!(f, "{}", f64::from_bits(bits)),
             Repr::Micros(micros) if micros % ONE == 0 => write!(f, "{}", micros / ONE),
             Repr::Micros(micros) => {
                 let places = format!("{:06}", micros % ONE);
@@ -185,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_decimal_is_refused_by_name() {
+    fn a_float_that_is_no_decimal_is_refused_with_its_field() {
         for float in [
             f64::NAN,
             f64::INFINITY,
@@ -203,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn powers_are_exact_where_they_can_be() {
+    fn powers_are_exact_if_they_fit_twelve_places() {
         let power = |factor: f64, n| Decimal::from(factor).power_of(n, SECOND);
         assert_eq!(power(2.0, 10), Duration::from_secs(1024));
         assert_eq!(power(3.0, 4), Duration::from_secs(81));
@@ -236,7 +239,7 @@ mod tests {
         }
 
         #[test]
-        fn nothing_panics_up_to_the_limits(micros: u64, n: u32, seconds: u64) {
+        fn no_value_of_a_decimal_panics(micros: u64, n: u32, seconds: u64) {
             let decimal = Decimal::from_micros(micros);
             decimal.power_of(n, Duration::from_secs(seconds));
             decimal.of(Duration::from_secs(seconds));

@@ -27,7 +27,7 @@ pub struct RetryPlan {
 #[derive(Default)]
 pub(super) struct Additions {
     /// The rule's counters once the plan is applied.
-    pub(super) tally: Option<RuleCounters>,
+    pub(super) counters: Option<RuleCounters>,
     pub(super) set: Option<Arc<HeaderMap>>,
     pub(super) failover: Option<Arc<str>>,
     pub(super) budget: Option<Arc<str>>,
@@ -64,8 +64,8 @@ impl RetryPlan {
         self.additions.get_or_insert_default()
     }
 
-    pub(super) fn tally(&self) -> Option<RuleCounters> {
-        self.additions.as_ref()?.tally
+    pub(super) fn counters(&self) -> Option<RuleCounters> {
+        self.additions.as_ref()?.counters
     }
 
     /// Returns the headers that the request has from now on, replacing those of the same names, or `None` if none
@@ -158,8 +158,8 @@ pub enum DelaySource {
     Own,
     /// A longer wait that the server asked for. Up to a fifth of it, at most 10 s, is added at random.
     Server,
-    /// A rate limit that all callers of the service wait for together; no spread is added, since the gate itself
-    /// spreads the calls that it releases.
+    /// A rate limit that all callers of the service wait for together. Up to a fifth of the wait that the server asked
+    /// for, at most 10 s, is added at random; if it named none, the wait is drawn at random.
     Gate,
 }
 
@@ -186,7 +186,7 @@ impl fmt::Display for DelaySource {
     }
 }
 
-/// The reason for making no further attempt. Whatever it is, the caller gets the last real outcome, unchanged, unless a
+/// The reason for making no further attempt. In every case the caller gets the last real outcome, unchanged, unless a
 /// rule or `on_exhausted` replaces it.
 ///
 /// The checks come in this order, and the first that refuses gives the reason: limit, class, body, idempotence, server
@@ -282,7 +282,7 @@ impl StopReason {
         }
     }
 
-    /// Returns the same as a sentence, with what can be done about it.
+    /// Returns the reason as a sentence, with a remedy if there is one.
     #[must_use]
     pub fn explain(self) -> &'static str {
         match self {

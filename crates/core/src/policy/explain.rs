@@ -100,7 +100,7 @@ impl Settings {
         if !self.classifiers.header_rules {
             writeln!(
                 text,
-                "  no header rules: the status alone says what an answer means"
+                "  no header rules: the status alone decides what a response means"
             )?;
         }
         for rule in self.rules.list.iter() {
@@ -117,7 +117,7 @@ impl Settings {
     fn explain_limits(&self, worst: &WorstCase, text: &mut String) -> fmt::Result {
         match self.max_server_delay {
             _ if self.rules.server_delays == ServerDelays::Ignore => {
-                writeln!(text, "  a server that asks for a wait is not heard")?;
+                writeln!(text, "  waits that a server asks for are ignored")?;
             }
             Some(most) => writeln!(
                 text,
@@ -146,10 +146,10 @@ impl Settings {
         let whole = self.whole_answers > 0;
         if whole {
             let bytes = self.whole_answers;
-            writeln!(text, "  an answer of at most {bytes} bytes is read whole")?;
+            writeln!(text, "  a body of at most {bytes} bytes is read whole")?;
         }
         let end = if whole {
-            "end of such an answer"
+            "end of such a body"
         } else {
             "response head"
         };
@@ -161,7 +161,7 @@ impl Settings {
 
     fn explain_worst_case(&self, worst: &WorstCase, text: &mut String) -> fmt::Result {
         self.explain_attempts(text)?;
-        // The deadline bounds everything else.
+        // The deadline bounds everything else, so no other number is shown.
         if let Some(deadline) = worst.deadline {
             return writeln!(
                 text,
@@ -184,7 +184,7 @@ impl Settings {
             "  worst case: {} of backoff and {attempts}",
             HumanDuration(backoff)
         )?;
-        text.write_str("  worst case where a server asks for waits: ")?;
+        text.write_str("  worst case if a server asks for waits: ")?;
         match (worst.waits, worst.gated_waits) {
             (None, _) => writeln!(text, "no limit"),
             (Some(waits), Duration::ZERO) => writeln!(text, "{} of waits", HumanDuration(waits)),
@@ -265,6 +265,7 @@ impl fmt::Display for HumanDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [(u64, &str); 4] = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
         let Self(duration) = *self;
+        // Short durations keep their fraction, which the units below drop.
         if duration < Duration::from_secs(120) {
             return write!(f, "{duration:?}");
         }

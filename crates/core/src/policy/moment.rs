@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn the_half_of_the_draws_lies_in_the_half_of_the_span() {
+    fn half_of_the_draws_lie_in_half_of_the_span() {
         assert_eq!(uniform(1 << 63, 1999), 1000);
     }
 

@@ -33,7 +33,7 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Copy)]
 pub struct Outcome<'a> {
-    what: OutcomeKind<'a>,
+    kind: OutcomeKind<'a>,
     /// The class and reach, and what else a classifier found.
     verdict: Verdict,
     /// The start of the body, or the error's text, if it has been read.
@@ -73,9 +73,9 @@ enum OutcomeKind<'a> {
 }
 
 impl<'a> Outcome<'a> {
-    fn new(what: OutcomeKind<'a>, (class, reach): (Class, Reach)) -> Self {
+    fn new(kind: OutcomeKind<'a>, (class, reach): (Class, Reach)) -> Self {
         Self {
-            what,
+            kind,
             verdict: Verdict::new(class, reach),
             body: None,
             answered: false,
@@ -262,14 +262,14 @@ impl<'a> Outcome<'a> {
 /// Omits the headers of a response, which hold secrets.
 impl fmt::Debug for Outcome<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("Outcome");
-        match self.what {
-            OutcomeKind::Done => &mut shown,
-            OutcomeKind::Response(status, _) => shown.field("status", &status),
-            OutcomeKind::Status(status) => shown.field("status_error", &status),
-            OutcomeKind::Error(kind) => shown.field("error_kind", &kind),
+        let mut output = f.debug_struct("Outcome");
+        match self.kind {
+            OutcomeKind::Done => &mut output,
+            OutcomeKind::Response(status, _) => output.field("status", &status),
+            OutcomeKind::Status(status) => output.field("status_error", &status),
+            OutcomeKind::Error(kind) => output.field("error_kind", &kind),
         };
-        shown
+        output
             .field("class", &self.verdict.class)
             .field("reach", &self.verdict.reach)
             .finish_non_exhaustive()
@@ -308,7 +308,7 @@ impl<'a> Outcome<'a> {
     /// `date`, or, if it has no valid one, from `wall`, the time since 1970-01-01T00:00:00Z. Empty without a response.
     #[must_use]
     pub fn server_hints(&self, wall: Duration) -> ServerHints {
-        match (self.hints, self.what) {
+        match (self.hints, self.kind) {
             (Some(hints), _) => *hints,
             (None, OutcomeKind::Response(status, headers)) => {
                 ServerHints::read(status, headers, wall)
@@ -338,15 +338,20 @@ impl<'a> Outcome<'a> {
     pub fn server_delay(&self, wall: Duration) -> Option<Duration> {
         let named = self.named_delay(wall);
         let ignores_resets = self.verdict.ignores_resets;
-        let of_head = self.of_failed_head(wall, |hints| {
+        let by_head = self.read_failed_head(wall, |hints| {
+            // Last, since the draft of the RateLimit header fields gives Retry-After precedence over a reset.
             let reset = hints.reset().filter(|_| !ignores_resets);
             hints.asked().or(named).or(reset)
         });
-        of_head.unwrap_or(named)
+        by_head.unwrap_or(named)
     }
 
-    fn of_failed_head<T>(&self, wall: Duration, read: impl FnOnce(&ServerHints) -> T) -> Option<T> {
-        match (self.what, self.hints) {
+    fn read_failed_head<T>(
+        &self,
+        wall: Duration,
+        read: impl FnOnce(&ServerHints) -> T,
+    ) -> Option<T> {
+        match (self.kind, self.hints) {
             _ if self.class() == Class::Success => None,
             (OutcomeKind::Response(..), Some(hints)) => Some(read(hints)),
             (OutcomeKind::Response(status, headers), None) => {
@@ -356,8 +361,7 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// Returns the delay that the server asks for by the word of a classifier or a dialect. A time in the past counts
-    /// as none.
+    /// Returns the delay that a classifier or a dialect read from the response. A time in the past counts as none.
     fn named_delay(&self, wall: Duration) -> Option<Duration> {
         let until = self.verdict.until.and_then(|until| {
             let now = self.headers().map_or(wall, |head| time_of(head, wall));
@@ -393,6 +397,7 @@ impl<'a> Outcome<'a> {
 
     /// Returns `true` if the server may have processed the request, as seen by a server that has not.
     pub(in crate::policy) fn is_in_doubt(&self) -> bool {
+        // Stricter than `reach()`: redirects that are unknown but harmless here still matter to another server.
         self.answered || self.redirected != Redirected::No || !self.verdict.reach.is_unprocessed()
     }
 
@@ -424,7 +429,8 @@ impl<'a> Outcome<'a> {
     pub fn reach(&self) -> Reach {
         let known = [Redirected::No, Redirected::Unknown { harmless: true }];
         let reach = self.verdict.reach;
-        match self.what {
+        // Redirects and a response head only take away the proof that nothing was processed; they never add it.
+        match self.kind {
             _ if !reach.is_unprocessed() => reach,
             _ if self.answered => Reach::Answered,
             _ if known.contains(&self.redirected) => reach,
@@ -441,7 +447,7 @@ impl<'a> Outcome<'a> {
     /// and for [`Outcome::success`].
     #[must_use]
     pub fn status(&self) -> Option<StatusCode> {
-        match self.what {
+        match self.kind {
             OutcomeKind::Response(status, _) | OutcomeKind::Status(status) => Some(status),
             OutcomeKind::Done | OutcomeKind::Error(_) => None,
         }
@@ -450,7 +456,7 @@ impl<'a> Outcome<'a> {
     /// Returns the response's headers, if there was a response. An error that was made from a response has lost them.
     #[must_use]
     pub fn headers(&self) -> Option<&'a HeaderMap> {
-        match self.what {
+        match self.kind {
             OutcomeKind::Response(_, headers) => Some(headers),
             OutcomeKind::Done | OutcomeKind::Error(_) | OutcomeKind::Status(_) => None,
         }
@@ -475,6 +481,7 @@ impl<'a> Outcome<'a> {
     ) -> impl Iterator<Item = &'a str> {
         let lines = self.headers().into_iter();
         let lines = lines.flat_map(move |headers| lines_of(headers, name));
+        // Lists, since the arms of a `match` must have one type.
         lines.flat_map(move |line| match part {
             Some(part) => parts_of(line, part).collect::<Vec<_>>(),
             None => vec![line],
@@ -507,7 +514,7 @@ impl<'a> Outcome<'a> {
     /// ```
     #[must_use]
     pub fn error_kind(&self) -> Option<ErrorKind> {
-        match self.what {
+        match self.kind {
             OutcomeKind::Error(kind) => Some(kind),
             OutcomeKind::Done | OutcomeKind::Response(..) | OutcomeKind::Status(_) => None,
         }
@@ -515,22 +522,23 @@ impl<'a> Outcome<'a> {
 
     /// Returns `true` if there is nothing to hand over but an error.
     pub(in crate::policy) fn is_error(&self) -> bool {
-        matches!(self.what, OutcomeKind::Error(_) | OutcomeKind::Status(_))
+        matches!(self.kind, OutcomeKind::Error(_) | OutcomeKind::Status(_))
     }
 
     /// Returns `true` if the attempt ran into a time limit of the caller: an error that says so, or a stream whose head
     /// was a success but whose output did not come.
     pub(crate) fn ran_out_of_time(&self) -> bool {
-        let begun = self.status().is_some_and(|status| status.is_success());
-        let silent = begun && self.reason() == Some(Reason::Timeout);
-        silent || self.error_kind().is_some_and(ErrorKind::is_timeout)
+        let has_begun = self.status().is_some_and(|status| status.is_success());
+        let is_silent = has_begun && self.reason() == Some(Reason::Timeout);
+        is_silent || self.error_kind().is_some_and(ErrorKind::is_timeout)
     }
 
     /// Returns this outcome without what it borrows, while its head is elsewhere.
     #[must_use]
     pub fn without_head(self) -> Outcome<'static> {
         Outcome {
-            what: match self.what {
+            kind: match self.kind {
+                // `with_head` makes it a response again.
                 OutcomeKind::Done | OutcomeKind::Response(..) => OutcomeKind::Done,
                 OutcomeKind::Error(kind) => OutcomeKind::Error(kind),
                 OutcomeKind::Status(status) => OutcomeKind::Status(status),
@@ -545,12 +553,12 @@ impl<'a> Outcome<'a> {
     /// Returns this outcome with its head restored, if it had one.
     #[must_use]
     pub fn with_head(self, head: Option<(StatusCode, &'a HeaderMap)>) -> Self {
-        let what = match (self.what, head) {
+        let kind = match (self.kind, head) {
             (OutcomeKind::Done, Some((status, headers))) => OutcomeKind::Response(status, headers),
             // A response that broke after its head is an error.
-            (what, _) => what,
+            (kind, _) => kind,
         };
-        Self { what, ..self }
+        Self { kind, ..self }
     }
 }
 

@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_preset_passes_the_checks_of_its_own_builder() {
+    fn every_preset_passes_the_checks_of_build() {
         for preset in [
             RetryPolicy::user_facing(),
             RetryPolicy::background(),
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn never_retries_decently_where_a_request_asks_for_it() {
+    fn never_with_retries_set_follows_background_without_a_gate() {
         let policy = RetryPolicy::never();
         assert_eq!(policy.retry_limit(), 0);
         let schedule = policy

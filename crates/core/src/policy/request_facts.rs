@@ -44,13 +44,14 @@ impl RequestFacts {
         Self::by_first_values(method, |name| headers.get(name).map(HeaderValue::as_bytes))
     }
 
-    /// Returns the same facts, given a function that finds the first value of a header.
+    /// Returns the facts of a method and of headers whose first values a function finds.
     #[inline]
     pub fn by_first_values<'a>(
         method: &Method,
         first_value: impl Fn(&'static str) -> Option<&'a [u8]>,
     ) -> Self {
         let by_method = method.is_idempotent() || method.as_str() == "QUERY";
+        // Evaluated only for the methods that need a key.
         let has_key = || {
             IDEMPOTENCY_KEYS
                 .into_iter()
@@ -89,7 +90,7 @@ impl RequestFacts {
         Self { idempotent, ..self }
     }
 
-    /// Returns these facts with the caller's word on the body: a request whose body cannot be sent again is sent once.
+    /// Returns these facts with the replayability of the body: a request whose body cannot be sent again is sent once.
     #[must_use]
     #[inline]
     pub fn replayable(self, replayable: bool) -> Self {
@@ -184,11 +185,12 @@ impl RequestLine {
     /// The only headers that it reads are the idempotency keys, as in [`RequestFacts::of`].
     #[must_use]
     pub fn new(method: &Method, authority: &str, path: &str, headers: &HeaderMap) -> Self {
+        // A POST is idempotent by its key alone, so these facts tell if there is one.
         let by_key = RequestFacts::of(&Method::POST, headers);
         Self::of(method, authority.into(), path, by_key)
     }
 
-    /// Creates the same, given the facts of a POST with the request's headers.
+    /// Creates a request line, given the facts of a POST with the request's headers.
     #[must_use]
     pub fn of(method: &Method, authority: Arc<str>, path: &str, by_key: RequestFacts) -> Self {
         let path = path.split(['?', '#']).next().unwrap_or_default();
@@ -257,6 +259,7 @@ impl RequestLine {
 
 /// Returns an authority without its port, if it has one.
 pub(crate) fn without_port(authority: &str) -> &str {
+    // In an IPv6 address without a port, `[::1]`, the last colon is not followed by digits alone.
     match authority.rsplit_once(':') {
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
         _ => authority,
@@ -268,9 +271,10 @@ pub(crate) fn is_host_like(pattern: &str, host: &str) -> bool {
     let Some(end) = pattern.strip_prefix('*') else {
         return host.eq_ignore_ascii_case(pattern);
     };
+    // `*` stands for at least one character.
     let start = host.len().checked_sub(end.len()).filter(|start| *start > 0);
-    let own = start.and_then(|start| host.get(start..));
-    own.is_some_and(|own| own.eq_ignore_ascii_case(end))
+    let host_end = start.and_then(|start| host.get(start..));
+    host_end.is_some_and(|host_end| host_end.eq_ignore_ascii_case(end))
 }
 
 /// Omits the path, which may hold a secret.

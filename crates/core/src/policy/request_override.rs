@@ -79,7 +79,7 @@ impl RetryOverride {
     /// search.extensions_mut().insert(RetryOverride::new().idempotent(true));
     /// ```
     ///
-    /// Like an idempotency key, it is about one server: a document's failover to another server relies on it only with
+    /// Like an idempotency key, it holds for one server: a document's failover to another server relies on it only with
     /// `same_keys`.
     #[must_use]
     pub fn idempotent(self, idempotent: bool) -> Self {
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_may_say_what_the_document_lets_it_say() {
+    fn a_request_sets_only_what_its_service_allows() {
         assert_eq!(Overrides::Allow.allowed(own()), own());
         assert_eq!(
             Overrides::Deny.allowed(own()),

@@ -59,7 +59,7 @@ impl ResumeFailure {
         }
     }
 
-    /// Returns the same as a sentence, for people; for [`Stopped`](Self::Stopped), that of the stop reason.
+    /// Returns the reason as a sentence, for people; for [`Stopped`](Self::Stopped), that of the stop reason.
     #[must_use]
     pub fn explain(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Rules: actions on outcomes that meet a condition, set in code as in a document.
+//! Rules: actions on outcomes that meet a condition, set in code or in a document.
 //!
 //! A [`Rule`] has a [`Condition`] and an [`Action`]. A policy tries its rules in order, and the first that holds
 //! decides; if none does, the class of the outcome decides, or the action of [`RetryPolicyBuilder::otherwise`]. The
@@ -135,7 +135,7 @@ impl<'a> ChosenAction<'a> {
     };
 
     /// Returns the choice of an action. [`Action::Classify`] counts as the policy's own choice, whatever its source.
-    fn of(action: &'a Action, by: DecidedBy) -> Self {
+    fn new(action: &'a Action, by: DecidedBy) -> Self {
         match action {
             Action::Classify => Self::BY_CLASS,
             _ => Self { action, by },
@@ -225,20 +225,24 @@ impl Rules {
             || matches!(self.on_exhausted, OnExhausted::Failover { .. })
     }
 
-    /// Returns the action of the first rule that holds, or `None` if that depends on parts that have not been read yet.
-    pub(in crate::policy) fn verdict(&self, seen: &ConditionInput<'_>) -> Option<ChosenAction<'_>> {
+    /// Returns the action of the first rule that holds, or `None` if it depends on parts that have not been read yet.
+    pub(in crate::policy) fn verdict(
+        &self,
+        input: &ConditionInput<'_>,
+    ) -> Option<ChosenAction<'_>> {
         for (index, rule) in self.list.iter().enumerate() {
-            if rule.when.holds(seen)? {
-                return Some(ChosenAction::of(&rule.action, DecidedBy::Rule(index)));
+            // An undecided rule ends the search: no later rule may decide before it.
+            if rule.when.holds(input)? {
+                return Some(ChosenAction::new(&rule.action, DecidedBy::Rule(index)));
             }
         }
-        let success = seen.outcome.class() == Class::Success;
+        let success = input.outcome.class() == Class::Success;
         let action = match &self.otherwise {
             // Outcomes that no rule covers are retried only if they failed.
             Action::Retry(_) if success => &Action::Accept,
             action => action,
         };
-        Some(ChosenAction::of(action, DecidedBy::Otherwise))
+        Some(ChosenAction::new(action, DecidedBy::Otherwise))
     }
 
     /// Returns the policy that a rule retries by, or `None` if it has none of its own.
@@ -256,8 +260,9 @@ impl Rules {
 
     /// Matches an outcome against `retry_on` and `stop_on`: [`ListMatch::Unlisted`] if neither of them decides,
     /// [`ListMatch::Unread`] if that depends on parts that have not been read yet.
-    pub(in crate::policy) fn listed(&self, seen: &ConditionInput<'_>) -> ListMatch {
-        let matched = |list: &[Condition]| any(list.iter().map(|when| when.holds(seen)));
+    pub(in crate::policy) fn listed(&self, input: &ConditionInput<'_>) -> ListMatch {
+        let matched = |list: &[Condition]| any(list.iter().map(|when| when.holds(input)));
+        // Joined by `all`, so that an undecided list does not matter once the other one refuses.
         let retry = match &self.retry_on {
             Some(list) => matched(list),
             None => Some(true),
@@ -290,12 +295,12 @@ pub(in crate::policy) enum ListMatch {
 /// use http_retry::RetryPolicy;
 /// use http_retry::rules::{CannedResponse, Failover, OnExhausted};
 ///
-/// let told = CannedResponse::new(StatusCode::SERVICE_UNAVAILABLE).body("try again later");
+/// let later = CannedResponse::new(StatusCode::SERVICE_UNAVAILABLE).body("try again later");
 /// let mut key = HeaderMap::new();
 /// key.insert("authorization", HeaderValue::from_static("Bearer of-the-backup"));
 /// for then in [
 ///     OnExhausted::Fail,
-///     OnExhausted::Respond(told),
+///     OnExhausted::Respond(later),
 ///     OnExhausted::failover_with(Failover::to("backup"), key),
 ///     OnExhausted::dead_letter("audit"),
 /// ] {

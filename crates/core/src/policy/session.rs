@@ -5,19 +5,24 @@ use super::decision::{RuleCounters, SessionCounts, Stop};
 use super::request_facts::RequestFacts;
 use super::request_facts::RequestLine;
 use super::settings::RetryOverride;
+use crate::policy::RetryPolicy;
 use crate::policy::decision::StopReason;
-use crate::policy::decision::{Cost, DelaySource, RetryPlan};
+use crate::policy::decision::{DelaySource, RetryPlan};
 use crate::policy::moment::{Moment, nanos, splitmix64, uniform};
 use crate::policy::outcome::Outcome;
 use crate::policy::rules::{DecidedBy, ServerDelays};
-use crate::policy::{Class, Reason, RetryPolicy, Scope};
 use crate::server_hints::ServerHints;
 use http::{HeaderMap, Method};
 use std::sync::Arc;
 use std::time::Duration;
 use step::Reading;
 pub(crate) mod plan;
+mod refusal;
 mod step;
+
+pub(in crate::policy) use refusal::MIN_GATED_WAIT;
+pub use refusal::Refusal;
+
 /// The longest random delay that is added to a wait that the server asks for.
 const MAX_SPREAD: Duration = Duration::from_secs(10);
 
@@ -26,24 +31,7 @@ const SPREAD_PART: u32 = 5;
 
 type Delay = (Duration, DelaySource);
 
-/// The least time that each refusal takes from a call's wait at the gate, so that a server that asks for next to no
-/// wait is not asked endlessly.
-pub(in crate::policy) const MIN_GATED_WAIT: Duration = Duration::from_secs(1);
-
-/// The least wait of a refused call if the server named a time, and if it named none; both double with each refusal.
-const MIN_WAIT_ASKED: Duration = Duration::from_millis(10);
-const MIN_WAIT_UNASKED: Duration = Duration::from_millis(100);
-const MAX_WAIT_UNASKED: Duration = Duration::from_secs(10);
-
-/// An outcome by which a rate limit holds back all callers for a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Refusal {
-    /// The wait that the server asks for, if it names one.
-    pub asked: Option<Duration>,
-}
-
-/// An outcome, and what it is judged by.
+/// An outcome, with the time and the policy that it is judged by.
 #[derive(Clone, Copy)]
 struct Evaluation<'a> {
     outcome: &'a Outcome<'a>,
@@ -55,9 +43,9 @@ struct Evaluation<'a> {
 
 impl RetrySession {
     /// Returns the policy's own delay before the nth attempt of its kind.
-    fn backoff(&self, n: u32, case: &Evaluation<'_>) -> Duration {
-        let backoff = &case.policy.0.backoff;
-        backoff.delay_after(self.counts.previous, n, case.moment.random)
+    fn backoff(&self, n: u32, evaluation: &Evaluation<'_>) -> Duration {
+        let backoff = &evaluation.policy.0.backoff;
+        backoff.delay_after(self.counts.previous, n, evaluation.moment.random)
     }
 
     /// Returns the longer of the policy's own delay and the one that the server asks for, plus a spread on the latter,
@@ -65,169 +53,67 @@ impl RetrySession {
     fn delay(
         &self,
         own: Duration,
-        asked: Option<Duration>,
-        case: &Evaluation<'_>,
+        requested: Option<Duration>,
+        evaluation: &Evaluation<'_>,
     ) -> Result<Delay, StopReason> {
-        let asked = accepted_delay(asked.unwrap_or_default(), case.policy)?;
-        let asked = asked.unwrap_or_default();
+        let accepted = accepted_delay(requested.unwrap_or_default(), evaluation.policy)?;
+        let server_delay = accepted.unwrap_or_default();
+        // The policy's own delay has its jitter already; only the server's is the same for all of its clients. The
+        // spread comes on top, so that no client comes back earlier than the server asked.
         let delay = own
-            .max(asked)
-            .saturating_add(spread(asked, case.moment.random));
-        let source = if asked > own {
+            .max(server_delay)
+            .saturating_add(spread(server_delay, evaluation.moment.random));
+        let source = if server_delay > own {
             DelaySource::Server
         } else {
             DelaySource::Own
         };
-        self.in_time((delay, source), case)
+        self.in_time((delay, source), evaluation)
     }
 
-    fn in_time(&self, delay: Delay, case: &Evaluation<'_>) -> Result<Delay, StopReason> {
-        let due = case.moment.now.saturating_add(delay.0);
-        let deadline = self.deadline_by(case.policy);
+    fn in_time(&self, delay: Delay, evaluation: &Evaluation<'_>) -> Result<Delay, StopReason> {
+        let due = evaluation.moment.now.saturating_add(delay.0);
+        let deadline = self.deadline_by(evaluation.policy);
+        // An attempt that starts at the deadline has no time left, so the request ends now, not after a useless wait.
         if deadline.is_some_and(|deadline| due >= deadline) {
             Err(StopReason::DeadlineExceeded)
         } else {
             Ok(delay)
         }
     }
-
-    /// Returns the pause that a rate limit imposes on all callers, who wait for it together. `None` if the outcome is
-    /// no such limit, if there is no gate, or if the limit asks for more than any caller would wait.
-    #[must_use]
-    pub fn refusal(&self, outcome: &Outcome<'_>, moment: Moment) -> Option<Refusal> {
-        self.refusal_by(self.decided_by, outcome, moment)
-    }
-
-    fn refusal_by(&self, by: DecidedBy, outcome: &Outcome<'_>, moment: Moment) -> Option<Refusal> {
-        self.gate_wait_left()?;
-        if !may_be_shared(outcome) {
-            return None;
-        }
-        let policy = self.policy_by(by);
-        let asked = self.demanded_delay(outcome, moment, policy);
-        let names_a_time = asked.is_some();
-        let heard = asked
-            .map(|asked| accepted_delay(asked, policy))
-            .transpose()
-            .ok()?;
-        // A server that asks for a wait of zero has not said when to come back.
-        let asked = heard.flatten().filter(|asked| !asked.is_zero());
-        is_of_all(outcome, names_a_time).then_some(Refusal { asked })
-    }
-
-    /// Returns the wait that the server asks for, raised to the minimum of a classifier or a dialect, which also holds
-    /// if the server names no time. The minimum doubles with each repetition, up to the policy's longest delay.
-    fn demanded_delay(
-        &self,
-        outcome: &Outcome<'_>,
-        moment: Moment,
-        policy: &RetryPolicy,
-    ) -> Option<Duration> {
-        let asked = outcome.server_delay(moment.wall);
-        let least = outcome.at_least().map(|least| {
-            let before = self.counts.retries.saturating_add(self.counts.refusals);
-            let times = 1_u32.checked_shl(before).unwrap_or(u32::MAX);
-            let longest = policy.0.backoff.limit();
-            least.saturating_mul(times).min(longest).max(least)
-        });
-        asked.max(least)
-    }
-
-    /// Returns the time for which a refused call waits on its own before it queues at the gate: as long as it was asked
-    /// to, and at most a fifth more. If the server named no time, or next to none, the wait doubles with each refusal;
-    /// n counts them.
-    fn delay_of(refusal: Refusal, n: u32, case: &Evaluation<'_>) -> Duration {
-        let times = 1_u32.checked_shl(n.saturating_sub(1)).unwrap_or(u32::MAX);
-        let grown = |least: Duration, most: Duration| least.saturating_mul(times).min(most);
-        match refusal.asked {
-            Some(asked) => {
-                let asked = asked.max(grown(MIN_WAIT_ASKED, MIN_GATED_WAIT));
-                asked.saturating_add(spread(asked, case.moment.random))
-            }
-            None => {
-                let whole = grown(MIN_WAIT_UNASKED, MAX_WAIT_UNASKED);
-                let half = whole.checked_div(2).unwrap_or_default();
-                half.saturating_add(part_of(half, case.moment.random))
-            }
-        }
-    }
-
-    /// Returns `true` if the call may wait this long at the gate. A call without retries is not sent back to the gate
-    /// either: another service may take it at once.
-    fn may_wait_at_the_gate(&self, delay: Duration, policy: &RetryPolicy) -> bool {
-        let left = self.gate_wait_left().unwrap_or_default();
-        self.max_retries(policy) > 0 && !left.is_zero() && delay <= left
-    }
-
-    /// Returns the delay after a refused attempt, or `None` if the call does not wait at the gate; n counts the
-    /// attempts of its kind.
-    fn gated_delay(&self, n: u32, case: &Evaluation<'_>) -> Option<Duration> {
-        let refusal = self.refusal_by(case.by, case.outcome, case.moment)?;
-        let delay = Self::delay_of(refusal, n, case);
-        self.may_wait_at_the_gate(delay, case.policy)
-            .then_some(delay)
-    }
-
-    /// Plans another attempt behind the gate, which is not counted as anything yet.
-    fn plan_gated(&self, delay: Duration, case: &Evaluation<'_>) -> Result<RetryPlan, StopReason> {
-        self.check_resend(case)?;
-        let planned = self.in_time((delay, DelaySource::Gate), case)?;
-        let mut plan = self.resend(planned, Cost::Gated, case);
-        let waited = delay.max(MIN_GATED_WAIT);
-        plan.after.gate_waited = plan.after.gate_waited.saturating_add(waited);
-        Ok(plan)
-    }
 }
 
 /// Returns the part of a server's delay that counts under the policy, or `None` if the policy ignores such delays.
-fn accepted_delay(asked: Duration, policy: &RetryPolicy) -> Result<Option<Duration>, StopReason> {
+fn accepted_delay(
+    requested: Duration,
+    policy: &RetryPolicy,
+) -> Result<Option<Duration>, StopReason> {
     let settings = &policy.0;
     let most = settings.max_server_delay.unwrap_or(Duration::MAX);
     match settings.rules.server_delays {
-        ServerDelays::Respect if asked > most => Err(StopReason::ServerDelayTooLong),
-        ServerDelays::Respect => Ok(Some(asked)),
-        ServerDelays::Clamp => Ok(Some(asked.min(most))),
+        // An earlier retry would ignore the server, a longer wait the caller.
+        ServerDelays::Respect if requested > most => Err(StopReason::ServerDelayTooLong),
+        ServerDelays::Respect => Ok(Some(requested)),
+        ServerDelays::Clamp => Ok(Some(requested.min(most))),
         ServerDelays::Ignore => Ok(None),
     }
 }
 
-/// Returns a random extra on top of a server's wait, so that clients told the same time do not come back at once; never
-/// negative.
-fn spread(asked: Duration, random: u64) -> Duration {
-    part_of(longest_spread(asked), random)
+/// Returns a random extra on top of a server's wait, so that clients with the same wait do not all come back at once.
+fn spread(server_delay: Duration, random: u64) -> Duration {
+    random_part(longest_spread(server_delay), random)
 }
 
 /// Returns a random part of a duration.
-fn part_of(most: Duration, random: u64) -> Duration {
+fn random_part(most: Duration, random: u64) -> Duration {
+    // Not `random` itself, which draws the backoff: the two would rise and fall together.
     nanos(uniform(splitmix64(random), most.as_nanos()))
 }
 
 /// Returns the most that a spread adds to a server's wait.
-pub(in crate::policy) fn longest_spread(asked: Duration) -> Duration {
-    let part = asked.checked_div(SPREAD_PART).unwrap_or_default();
+pub(in crate::policy) fn longest_spread(server_delay: Duration) -> Duration {
+    let part = server_delay.checked_div(SPREAD_PART).unwrap_or_default();
     part.min(MAX_SPREAD)
-}
-
-/// Returns `true` if status, class, scope and reason allow that a limit is shared by all callers. Overload never is,
-/// whatever a classifier calls it: a gate that closes on overload turns load into bursts.
-fn may_be_shared(outcome: &Outcome<'_>) -> bool {
-    let status = outcome.status().map(|status| status.as_u16());
-    let others = outcome.scope() != Some(Scope::Request);
-    let why = outcome.reason();
-    !matches!(status, None | Some(413 | 503 | 529))
-        && outcome.class() == Class::Throttled
-        && others
-        && why.is_none_or(|reason| reason == Reason::RateLimited)
-}
-
-/// Returns `true` if a limit that may be shared is: a 429, a status of 500 or more if a classifier or a dialect names a
-/// time, or any other status if the server or one of them does.
-fn is_of_all(outcome: &Outcome<'_>, names_a_time: bool) -> bool {
-    match outcome.status().map(|status| status.as_u16()) {
-        Some(429) => true,
-        Some(500..) => outcome.names_delay(),
-        _ => names_a_time,
-    }
 }
 
 #[cfg(test)]
@@ -290,10 +176,11 @@ pub struct RetrySession {
     started: Duration,
     /// The time by which the whole request must be over, whatever the policy says.
     until: Option<Duration>,
-    standing_aside: Option<StopReason>,
+    /// The reason for making no retries at all, if there is one.
+    disabled: Option<StopReason>,
     counts: SessionCounts,
-    /// The counters of each rule.
-    tallies: Vec<RuleCounters>,
+    /// The counters of each rule, up to the last one that has retried or waited.
+    rule_counters: Vec<RuleCounters>,
     /// The services that the request can fail over to, with their servers; `None` until they are resolved.
     servers: Option<Vec<(Arc<str>, Server)>>,
 }
@@ -314,9 +201,9 @@ impl RetrySession {
             own: RetryOverride::default(),
             started,
             until: None,
-            standing_aside: None,
+            disabled: None,
             counts: SessionCounts::default(),
-            tallies: Vec::new(),
+            rule_counters: Vec::new(),
             servers: None,
         }
     }
@@ -328,7 +215,7 @@ impl RetrySession {
         let own = own.over(&self.own);
         let off = own.off.then_some(StopReason::Disabled);
         Self {
-            standing_aside: off.or(self.standing_aside),
+            disabled: off.or(self.disabled),
             own,
             ..self
         }
@@ -360,7 +247,7 @@ impl RetrySession {
     #[must_use]
     pub fn disabled(self, why: StopReason) -> Self {
         Self {
-            standing_aside: self.standing_aside.or(Some(why)),
+            disabled: self.disabled.or(Some(why)),
             ..self
         }
     }
@@ -372,6 +259,7 @@ impl RetrySession {
         Self {
             until: self.deadline(),
             own: RetryOverride {
+                // Part of `until` now. It would otherwise start again at `now`.
                 deadline: None,
                 ..self.own.clone()
             },
@@ -384,7 +272,7 @@ impl RetrySession {
             },
             method: self.method.clone(),
             request: self.request.clone(),
-            standing_aside: self.standing_aside,
+            disabled: self.disabled,
             ..Self::new(policy, self.facts, now)
         }
     }
@@ -411,7 +299,7 @@ impl RetrySession {
     /// they follow only a rate limit.
     pub(crate) fn may_retry_a_success(&self) -> bool {
         let left = self.counts.retries < self.max_retries(&self.policy);
-        self.standing_aside.is_none() && (left || self.policy.resends_beyond_its_limit())
+        self.disabled.is_none() && (left || self.policy.resends_beyond_its_limit())
     }
 
     /// Returns `true` if processing the request twice counts as harmless: by the request's own setting, which takes
@@ -438,7 +326,7 @@ impl RetrySession {
         self.counts.retries
     }
 
-    /// Returns the end of a request whose next attempt is not made although its plan allowed it.
+    /// Returns the end of a request whose next attempt was planned and is not made.
     fn stop(&self, why: StopReason) -> Stop {
         Stop {
             why,
@@ -452,7 +340,7 @@ impl RetrySession {
     #[must_use]
     pub fn repeats(&self) -> bool {
         let ever = self.max_retries(&self.policy) > 0 || self.policy.resends_beyond_its_limit();
-        self.standing_aside.is_none() && ever
+        self.disabled.is_none() && ever
     }
 
     /// Returns the facts of the request as it is sent now.
@@ -466,6 +354,7 @@ impl RetrySession {
     pub fn replace_headers(&mut self, headers: &HeaderMap, keyed: bool) {
         if let Some(method) = &self.method {
             let facts = RequestFacts::of(method, headers).keyed(keyed);
+            // Headers say nothing about the body.
             self.facts = facts.replayable(self.facts.is_replayable());
         }
     }
@@ -492,14 +381,16 @@ impl RetrySession {
     /// Counts a paid plan. Counting it twice has no further effect.
     pub(crate) fn count(&mut self, plan: &RetryPlan) {
         self.by = plan.by;
+        // A plan holds the counts after its retry instead of increments, so a second call changes nothing.
         self.counts = plan.after;
-        if let (DecidedBy::Rule(rule), Some(tally)) = (plan.by, plan.tally()) {
-            if self.tallies.len() <= rule {
-                self.tallies
+        if let (DecidedBy::Rule(rule), Some(counters)) = (plan.by, plan.counters()) {
+            // The list grows on demand: most requests never meet a rule, and should not allocate for any.
+            if self.rule_counters.len() <= rule {
+                self.rule_counters
                     .resize(rule.saturating_add(1), RuleCounters::default());
             }
-            if let Some(counted) = self.tallies.get_mut(rule) {
-                *counted = tally;
+            if let Some(counted) = self.rule_counters.get_mut(rule) {
+                *counted = counters;
             }
         }
     }
@@ -519,7 +410,7 @@ impl RetrySession {
         self.deadline_by(self.policy_by(self.by))
     }
 
-    /// Returns the time that the request may take at its current service, or `None` without a limit.
+    /// Returns the longest time for the request at its current service, or `None` without a limit.
     #[must_use]
     pub fn allowed(&self) -> Option<Duration> {
         self.deadline()
@@ -531,7 +422,7 @@ impl RetrySession {
     #[must_use]
     pub fn gate_wait_left(&self) -> Option<Duration> {
         let most = self.policy.0.max_gate_wait?;
-        let gated = self.standing_aside.is_none();
+        let gated = self.disabled.is_none();
         gated.then(|| most.saturating_sub(self.counts.gate_waited))
     }
 
@@ -557,7 +448,7 @@ impl RetrySession {
         if self.method == Some(Method::HEAD) {
             return 0;
         }
-        match (self.standing_aside, self.own.whole_answers) {
+        match (self.disabled, self.own.whole_answers) {
             (Some(_), _) => 0,
             (None, Some(own)) => own.into(),
             (None, None) => by_policy(),
@@ -583,6 +474,7 @@ impl RetrySession {
     pub(super) fn deadline_by(&self, policy: &RetryPolicy) -> Option<Duration> {
         let allowed = self.own.deadline.or(policy.0.deadline);
         let own = allowed.map(|allowed| self.started.saturating_add(allowed));
+        // A failover keeps the deadline of the first service, even if the next one's policy allows more time.
         match (own, self.until) {
             (Some(own), Some(until)) => Some(own.min(until)),
             (own, until) => own.or(until),

@@ -1,4 +1,4 @@
-//! The settings of a policy: one table of those that are a plain value, and the questions that the crate asks of them.
+//! The settings of a policy: one table of those that are a plain value, and the accessors.
 
 use super::classifier::Classifiers;
 use super::rules::{Action, OnExhausted, Rules};
@@ -169,6 +169,7 @@ macro_rules! settings {
             /// Returns these settings without those of the table that are not in `open`.
             pub(super) fn only(self, open: &[&str]) -> Self {
                 Self {
+                    // Turning retries off sets their number, to 0.
                     off: self.off && open.contains(&"max_retries"),
                     $($($setting: self.$setting.filter(|_: &$own| open.contains(&stringify!($setting))),)?)+
                     ..self
@@ -211,8 +212,8 @@ fn is_open(policy: &RetryPolicy, setting: &str, in_code: fn(&RetryPolicy) -> boo
     if origins.is_empty() {
         return in_code(policy);
     }
-    let given = origins.iter().find(|origin| origin.field == setting);
-    given.is_none_or(|given| &*given.from == "default")
+    let origin = origins.iter().find(|origin| origin.field == setting);
+    origin.is_none_or(|origin| &*origin.from == "default")
 }
 
 impl RetryPolicy {
@@ -285,6 +286,7 @@ impl RetryPolicy {
             retry_on,
             ..
         } = &self.0.rules;
+        // `stop_on` only prevents retries, and other actions leave a success as it is.
         list.is_empty() && retry_on.is_none() && !matches!(otherwise, Action::Fail)
     }
 

@@ -126,17 +126,18 @@ impl Verdict {
     /// [`Classify::row_name`](super::Classify::row_name).
     #[must_use]
     pub fn by_row(self, row: u32) -> Self {
-        self.by(row, false)
+        self.with_row(row, false)
     }
 
     /// Returns this verdict as given by a row that has a name of its own: reports call its table `rules`.
     #[must_use]
     pub fn by_rule(self, row: u32) -> Self {
-        self.by(row, true)
+        self.with_row(row, true)
     }
 
-    fn by(self, row: u32, is_rule: bool) -> Self {
+    fn with_row(self, row: u32, is_rule: bool) -> Self {
         let row = RowId {
+            // The policy sets it, since a classifier does not know its index in the list.
             classifier: 0,
             row,
             is_rule,
@@ -272,6 +273,7 @@ fn is_throttled(outcome: &Outcome<'_>) -> bool {
     match status.as_u16() {
         // A 403 refuses by definition. If a permission error happens to use up a quota, one retry is wasted.
         403 => names_a_time(outcome) || names_a_throttle(headers),
+        // AWS throttles with a 400 too.
         400..=499 => names_a_throttle(headers),
         _ => false,
     }
@@ -323,24 +325,29 @@ fn names_a_throttle(headers: &HeaderMap) -> bool {
     name.is_some_and(|name| AWS_THROTTLES.contains(&bare_name(name)))
 }
 
-/// Returns the name of an error without its namespace and its address.
+/// Returns the name of an error without its namespace and its address: `Busy` in `com.shop#Busy:https://shop.example/`.
+///
+/// # Source
+///
+/// Smithy, AWS restJson1 protocol, "Operation error serialization".
 pub(crate) fn bare_name(text: &str) -> &str {
     let name = text.rsplit('#').next().unwrap_or(text);
     name.split(':').next().unwrap_or(name).trim_ascii()
 }
 
-/// Returns the value of the retry headers. If they disagree, `false` counts: a retry that one of them wants is not
-/// worth what the other warns of.
+/// Returns the value of the retry headers. If they disagree, `false` counts, since a missed retry does less harm than
+/// one that the server warns of.
 fn should_retry(headers: &HeaderMap) -> Option<bool> {
-    let said = ["x-should-retry", "stripe-should-retry"]
+    let values = ["x-should-retry", "stripe-should-retry"]
         .into_iter()
         .filter_map(|name| headers.get(name));
-    let words = said.filter_map(|value| {
+    let flags = values.filter_map(|value| {
         let value = value.as_bytes().trim_ascii();
         let is = |word: &str| value.eq_ignore_ascii_case(word.as_bytes());
         is("true").then_some(true).or(is("false").then_some(false))
     });
-    words.min()
+    // `false` is less than `true`.
+    flags.min()
 }
 
 #[cfg(test)]
@@ -348,16 +355,16 @@ mod header_rules_tests {
     use super::*;
     use http::{HeaderName, HeaderValue};
 
-    fn header_bool(words: [(&'static str, &'static str); 2]) -> Option<bool> {
-        let headers = words.map(|(name, word)| {
+    fn header_bool(lines: [(&'static str, &'static str); 2]) -> Option<bool> {
+        let headers = lines.map(|(name, value)| {
             let name = HeaderName::from_static(name);
-            (name, HeaderValue::from_static(word))
+            (name, HeaderValue::from_static(value))
         });
         should_retry(&HeaderMap::from_iter(headers))
     }
 
     #[test]
-    fn of_two_words_on_a_retry_the_no_counts() {
+    fn false_counts_if_the_retry_headers_disagree() {
         let (one, other) = ("x-should-retry", "stripe-should-retry");
         assert_eq!(header_bool([(one, "true"), (other, "false")]), Some(false));
         assert_eq!(header_bool([(one, "false"), (other, "true")]), Some(false));

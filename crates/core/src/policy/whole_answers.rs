@@ -47,14 +47,14 @@ pub fn is_longer(headers: &HeaderMap, bytes: u64) -> bool {
     length.is_some_and(|length| length > bytes)
 }
 
-/// Responses that end with their head, whatever length it declares.
+/// Responses that end with their head, whatever length it declares (RFC 9112 section 6.3).
 const WITHOUT_BODY: [StatusCode; 3] = [
     StatusCode::SWITCHING_PROTOCOLS,
     StatusCode::NO_CONTENT,
     StatusCode::NOT_MODIFIED,
 ];
 
-/// Content types of responses whose parts count as they come, and that may never end.
+/// Content types of responses that callers use part by part, and that may never end.
 const ENDLESS_TYPES: [&str; 9] = [
     "text/event-stream",
     "multipart/x-mixed-replace",
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_goes_on_is_not_read() {
+    fn a_response_that_may_never_end_is_not_read_whole() {
         for kind in [
             "text/event-stream",
             "Text/Event-Stream; charset=utf-8",
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_told_to_be_longer_is_not_read() {
+    fn a_response_that_declares_too_long_a_body_is_not_read_whole() {
         assert!(is_read("content-length", "1000"));
         assert!(!is_read("content-length", "1001"));
         assert!(!is_read("content-length", "18446744073709551615"));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_is_64_mib() {
+    fn more_than_64_mib_is_refused() {
         assert!(check(MAX_ANSWER_BYTES).is_ok());
         let refused = check(MAX_ANSWER_BYTES + 1).unwrap_err();
         assert_eq!(refused.field(), "whole_answers");

@@ -112,7 +112,7 @@ fn one_refusal_among_successes_never_closes_the_gate() {
 }
 
 #[test]
-fn four_refusals_in_a_row_close_the_gate_for_as_long_as_they_ask() {
+fn four_refusals_in_a_row_close_the_gate() {
     let mut scene = Scene::new();
     for closes in [false, false, false, true] {
         assert_eq!(scene.refuse(), closes);

@@ -72,7 +72,7 @@ fn a_call_takes_no_lock_while_nothing_was_refused() {
 }
 
 #[test]
-fn a_refusal_takes_a_lock_and_calls_after_the_cooldown_take_none() {
+fn a_refusal_takes_a_lock_and_later_calls_take_none() {
     let scene = Scene::new();
     assert!(taken(|| scene.enter("host0", false).refused(Some(SECOND), None)) > 0);
     scene.clock.advance(SECOND);

@@ -41,7 +41,7 @@ fn a_wait_ends_when_its_turn_comes() {
 }
 
 #[test]
-fn a_deadline_ends_a_wait_without_a_permit_and_patience_with_one() {
+fn a_deadline_ends_a_wait_and_patience_lets_the_call_go() {
     let runtime = ManualRuntime::new();
     let scene = Scene {
         runtime: Arc::new(runtime.clone()),
@@ -89,7 +89,7 @@ fn no_call_waits_longer_than_its_patience() {
 }
 
 #[test]
-fn each_waiter_goes_when_its_patience_ends_though_the_server_refuses() {
+fn each_waiter_goes_when_its_patience_ends() {
     let scene = Scene::new();
     scene.refuse("a", SECOND * 3_600);
     let ask = GateRequest {

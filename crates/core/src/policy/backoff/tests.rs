@@ -1,4 +1,4 @@
-//! What a backoff gives, and what it refuses.
+//! The delays of a backoff, and the values that it refuses.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn field_at_fault(backoff: &Backoff) -> String {
 }
 
 #[test]
-fn what_cannot_work_is_refused_by_name() {
+fn an_invalid_value_is_refused_with_its_field() {
     let exponential = || Backoff::exponential(SECOND);
     assert_eq!(field_at_fault(&exponential().factor(0.5)), "backoff.factor");
     assert_eq!(
@@ -35,7 +35,7 @@ fn what_cannot_work_is_refused_by_name() {
 }
 
 #[test]
-fn the_base_raises_the_default_cap_but_not_a_given_one() {
+fn a_long_base_raises_the_default_cap_but_not_a_given_one() {
     let long = Backoff::exponential(SECOND * 90);
     assert_eq!(long.ceiling(5), SECOND * 90);
     assert_eq!(long.check(), Ok(()));
@@ -65,7 +65,7 @@ fn a_cap_before_the_jitter_lets_a_jitter_above_one_exceed_it() {
 }
 
 #[test]
-fn decorrelated_jitter_builds_on_the_delay_before() {
+fn decorrelated_jitter_builds_on_the_previous_delay() {
     let backoff = Backoff::exponential(SECOND)
         .jitter(Jitter::Decorrelated)
         .max_delay(SECOND * 20);

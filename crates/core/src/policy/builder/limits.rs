@@ -199,9 +199,9 @@ impl Settings {
         above_zero("deadline", self.deadline)?;
         above_zero("attempt_timeout", self.attempt_timeout)?;
         above_zero("max_gate_wait", self.max_gate_wait)?;
-        let held = self.streams.as_ref();
-        let held = held.and_then(|streams| streams.first_event_timeout());
-        above_zero("first_event_timeout", held)?;
+        let streams = self.streams.as_ref();
+        let first_event_timeout = streams.and_then(|streams| streams.first_event_timeout());
+        above_zero("first_event_timeout", first_event_timeout)?;
         whole_answers::check(self.whole_answers)?;
         match (self.attempt_timeout, self.deadline) {
             (Some(timeout), Some(deadline)) if timeout > deadline => Err(ConfigError::new(

@@ -55,16 +55,14 @@ impl RetryPolicyBuilder {
     /// # Ok::<(), http_retry::ConfigError>(())
     /// ```
     pub fn otherwise(self, action: Action) -> Self {
-        let wrong = |allowed| ConfigError::new("otherwise", "this action", allowed);
+        let error = |allowed| ConfigError::new("otherwise", "this action", allowed);
         match &action {
-            Action::Wait(_) | Action::Failover(_) => {
-                let error = wrong("a rule alone waits or fails over: give it a condition");
-                self.refuse(error)
-            }
-            Action::Retry(policy) if policy.has_rules() => {
-                let error = wrong("the policy to retry by must have no rules of its own");
-                self.refuse(error)
-            }
+            Action::Wait(_) | Action::Failover(_) => self.refuse(error(
+                "a rule alone waits or fails over: give it a condition",
+            )),
+            Action::Retry(policy) if policy.has_rules() => self.refuse(error(
+                "the policy to retry by must have no rules of its own",
+            )),
             _ => self.with(|settings| settings.rules.otherwise = action),
         }
     }
@@ -195,7 +193,7 @@ impl RetryPolicyBuilder {
     /// Keeps the first error of a setter, which `build` returns.
     pub(crate) fn refuse(self, error: ConfigError) -> Self {
         Self {
-            refused: self.refused.or(Some(error)),
+            error: self.error.or(Some(error)),
             ..self
         }
     }
@@ -209,23 +207,24 @@ impl Settings {
             _ => None,
         });
         for (name, wait) in waits {
+            // Checked by `build`, not by `rule`: the backoff and the deadline may be set later.
             self.check_wait(wait).map_err(|allowed| {
-                let what = format!("the wait of the rule {name}");
-                ConfigError::new("rule", what, allowed)
+                let given = format!("the wait of the rule {name}");
+                ConfigError::new("rule", given, allowed)
             })?;
         }
         Ok(())
     }
 
     fn check_wait(&self, wait: &Wait) -> Result<(), &'static str> {
-        let ends = wait.ends() || self.deadline.is_some();
+        let is_bounded = wait.ends() || self.deadline.is_some();
         if wait.delay == Some(Duration::ZERO) {
             Err("its delay must be above 0, since a wait asks again and again")
         } else if wait.at_most == Some(0) {
             Err("at_most must be at least 1")
         } else if wait.delay.is_none() && self.backoff.is_none() {
             Err("it has no delay, and the backoff is none: give a delay")
-        } else if !ends {
+        } else if !is_bounded {
             Err("it never ends: give at_most, max or a deadline")
         } else {
             Ok(())

@@ -1,4 +1,4 @@
-//! What a builder refuses.
+//! The settings that a builder refuses.
 
 use super::*;
 use std::time::Duration;
@@ -15,7 +15,7 @@ fn refused(builder: RetryPolicyBuilder) -> (String, String, String) {
 }
 
 #[test]
-fn limits_are_given_one_way() {
+fn max_attempts_must_be_above_0_and_excludes_max_retries() {
     let both = RetryPolicy::builder().max_retries(2).max_attempts(3);
     assert_eq!(refused(both).0, "max_attempts");
     assert_eq!(
@@ -29,7 +29,7 @@ fn limits_are_given_one_way() {
 }
 
 #[test]
-fn times_must_fit_each_other() {
+fn zero_times_and_a_timeout_beyond_the_deadline_are_refused() {
     let builder = RetryPolicy::builder;
     assert_eq!(refused(builder().deadline(Duration::ZERO)).0, "deadline");
     assert_eq!(
@@ -54,7 +54,7 @@ fn times_must_fit_each_other() {
 }
 
 #[test]
-fn a_backoff_that_cannot_work_is_found_by_the_policy() {
+fn build_refuses_a_backoff_that_cannot_work() {
     let backoff = Backoff::exponential(SECOND).max_delay(SECOND / 2);
     assert_eq!(
         refused(RetryPolicy::builder().backoff(backoff)),
@@ -67,7 +67,7 @@ fn a_backoff_that_cannot_work_is_found_by_the_policy() {
 }
 
 #[test]
-fn refused_attempts_need_a_gate_and_retries() {
+fn max_refused_needs_a_gate_and_retries() {
     let given = |builder: RetryPolicyBuilder| refused(builder.max_refused(5));
     let without = |why: &str| {
         (

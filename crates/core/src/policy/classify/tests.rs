@@ -3,26 +3,26 @@
 use super::*;
 use std::collections::BTreeMap;
 
-fn of(status: u16, invited: bool) -> (Class, Reach) {
+fn standard(status: u16, invited: bool) -> (Class, Reach) {
     standard_status(StatusCode::from_u16(status).unwrap(), || invited)
 }
 
 #[test]
-fn an_invitation_proves_413_unprocessed_and_503_only_busy() {
-    assert_eq!(of(413, false), (Class::Permanent, Reach::Answered));
-    assert_eq!(of(413, true), (Class::Throttled, Reach::Refused));
-    assert_eq!(of(503, false), (Class::Transient, Reach::Answered));
-    assert_eq!(of(503, true), (Class::Throttled, Reach::Answered));
+fn a_named_time_makes_413_unprocessed_and_503_only_throttled() {
+    assert_eq!(standard(413, false), (Class::Permanent, Reach::Answered));
+    assert_eq!(standard(413, true), (Class::Throttled, Reach::Refused));
+    assert_eq!(standard(503, false), (Class::Transient, Reach::Answered));
+    assert_eq!(standard(503, true), (Class::Throttled, Reach::Answered));
 }
 
 #[test]
-fn an_invitation_changes_no_other_status() {
+fn a_named_time_changes_no_other_status() {
     for status in (100..=999).filter(|status| ![413, 503].contains(status)) {
-        assert_eq!(of(status, true), of(status, false), "{status}");
+        assert_eq!(standard(status, true), standard(status, false), "{status}");
     }
 }
 
-/// `UPDATE_TABLES=1` writes the pages anew; their diff shows what changes for a user.
+/// `UPDATE_TABLES=1` rewrites the pages; their diff shows what changes for a user.
 #[test]
 fn the_pages_show_the_tables() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/policy/classify");
@@ -36,7 +36,7 @@ fn the_pages_show_the_tables() {
     }
 }
 
-/// The table of statuses: what is alike is one row, and what most of a hundred have in common is "every other".
+/// Returns the table of statuses: equal ones share a row, and the majority of a hundred is "every other".
 fn statuses() -> String {
     let mut rows: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut others: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -44,21 +44,21 @@ fn statuses() -> String {
         let all = hundred..hundred + 100;
         let mut count: BTreeMap<String, usize> = BTreeMap::new();
         for status in all.clone() {
-            *count.entry(meaning(of(status, false))).or_default() += 1;
+            *count.entry(meaning(standard(status, false))).or_default() += 1;
         }
         let (most, _) = count.iter().max_by_key(|(_, count)| **count).unwrap();
         let every = if count.len() > 1 { "every other " } else { "" };
         let other = format!("{every}{}xx", hundred / 100);
         others.entry(most.clone()).or_default().push(other);
         for (key, named) in count.keys().filter(|key| *key != most).map(|key| {
-            let same = |status: &u16| meaning(of(*status, false)) == *key;
-            (key, ranges(all.clone().filter(same)))
+            let same = |status: &u16| meaning(standard(*status, false)) == *key;
+            (key, range_texts(all.clone().filter(same)))
         }) {
             rows.entry(key.clone()).or_default().extend(named);
         }
-        for status in all.filter(|status| of(*status, true) != of(*status, false)) {
+        for status in all.filter(|status| standard(*status, true) != standard(*status, false)) {
             let named = format!("{status} with a time to come back");
-            rows.entry(meaning(of(status, true)))
+            rows.entry(meaning(standard(status, true)))
                 .or_default()
                 .push(named);
         }
@@ -69,7 +69,7 @@ fn statuses() -> String {
     page("status | class | repeated for", rows)
 }
 
-/// The table of errors.
+/// Returns the table of errors.
 fn errors() -> String {
     let mut rows: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for kind in ErrorKind::ALL.iter().copied() {
@@ -99,29 +99,29 @@ fn repeated_for(class: Class, reach: Reach) -> &'static str {
     }
 }
 
-/// Statuses as words: `501`, `505 to 508`, `510`, `511`.
-fn ranges(statuses: impl Iterator<Item = u16>) -> Vec<String> {
-    let mut found: Vec<(u16, u16)> = Vec::new();
+/// Returns statuses as text: `501`, `505 to 508`, `510`, `511`.
+fn range_texts(statuses: impl Iterator<Item = u16>) -> Vec<String> {
+    let mut ranges: Vec<(u16, u16)> = Vec::new();
     for status in statuses {
-        match found.last_mut() {
+        match ranges.last_mut() {
             Some((_, last)) if *last + 1 == status => *last = status,
-            _ => found.push((status, status)),
+            _ => ranges.push((status, status)),
         }
     }
-    let words = found
+    let texts = ranges
         .into_iter()
         .flat_map(|(first, last)| match last - first {
             0 => vec![first.to_string()],
             1 => vec![first.to_string(), last.to_string()],
             _ => vec![format!("{first} to {last}")],
         });
-    words.collect()
+    texts.collect()
 }
 
 #[test]
-fn only_what_was_not_processed_may_be_sent_again_by_any_method() {
+fn only_408_425_and_429_are_repeated_for_every_method() {
     let safe: Vec<u16> = (100..=999)
-        .filter(|s| of(*s, false).1.is_unprocessed())
+        .filter(|s| standard(*s, false).1.is_unprocessed())
         .collect();
     assert_eq!(safe, [408, 425, 429]);
 }
@@ -137,7 +137,7 @@ macro_rules! all_are {
 }
 
 #[test]
-fn each_list_of_all_variants_has_all() {
+fn each_list_of_all_variants_is_complete() {
     use crate::policy::{DelaySource, StopReason};
     all_are!(Class: Success Transient Throttled Permanent);
     all_are!(Reach: Unsent Refused Ambiguous Answered);

@@ -12,11 +12,11 @@ impl Settings {
         }
         if let Some(conditions) = &self.rules.retry_on {
             let holds = Conditions(conditions.len());
-            writeln!(text, "  retry_on: only where {holds}, whatever the class")?;
+            writeln!(text, "  retry_on: only if {holds}, whatever the class")?;
         }
         if !self.rules.stop_on.is_empty() {
             let holds = Conditions(self.rules.stop_on.len());
-            writeln!(text, "  stop_on: never where {holds}")?;
+            writeln!(text, "  stop_on: never if {holds}")?;
         }
         match &self.rules.on_exhausted {
             OnExhausted::Last => Ok(()),
@@ -52,7 +52,7 @@ mod tests {
     use http::StatusCode;
 
     #[test]
-    fn what_code_says_of_outcomes_is_told() {
+    fn explain_shows_the_lists_that_are_set_in_code() {
         let status = |status| Condition::status([status]).unwrap();
         let later = CannedResponse::new(StatusCode::SERVICE_UNAVAILABLE);
         let policy = RetryPolicy::builder()
@@ -61,8 +61,8 @@ mod tests {
             .on_exhausted(OnExhausted::Respond(later));
         let text = policy.build().unwrap().explain();
         for line in [
-            "  retry_on: only where one of its 2 conditions holds, whatever the class\n",
-            "  stop_on: never where its condition holds\n",
+            "  retry_on: only if one of its 2 conditions holds, whatever the class\n",
+            "  stop_on: never if its condition holds\n",
             "  on_exhausted: respond 503\n",
         ] {
             assert!(text.contains(line), "{text}");

@@ -1,10 +1,10 @@
-//! How a policy explains itself.
+//! The text of [`RetryPolicy::explain`].
 
 use super::*;
 use crate::policy::Backoff;
 
 #[test]
-fn the_background_preset_in_words() {
+fn explain_shows_the_background_preset_in_full() {
     assert_eq!(
         RetryPolicy::background().explain(),
         "background: at most 5 attempts\n  \
@@ -17,17 +17,17 @@ fn the_background_preset_in_words() {
          after a 429 all callers wait together, each for at most 5min in all\n  \
          methods that are not idempotent are repeated only when the request was not processed\n  \
          worst case: 30s of backoff and the attempts, which have no limit\n  \
-         worst case where a server asks for waits: 1h 40s of waits, and 5min at the gate\n"
+         worst case if a server asks for waits: 1h 40s of waits, and 5min at the gate\n"
     );
 }
 
 #[test]
-fn what_the_gate_may_add_is_told_apart() {
+fn explain_shows_the_gate_separately() {
     let text = RetryPolicy::rate_limited().explain();
     for line in [
         "rate_limited: at most 3 attempts, and 900 more that a rate limit refuses\n",
         "  after a 429 all callers wait together, each for at most 15min in all\n",
-        "  worst case where a server asks for waits: 30min 20s of waits, and 15min at the gate\n",
+        "  worst case if a server asks for waits: 30min 20s of waits, and 15min at the gate\n",
     ] {
         assert!(text.contains(line), "{text}");
     }
@@ -35,7 +35,7 @@ fn what_the_gate_may_add_is_told_apart() {
 }
 
 #[test]
-fn a_policy_without_retries_has_no_schedule() {
+fn explain_shows_no_schedule_without_retries() {
     let text = RetryPolicy::never().explain();
     assert!(text.starts_with("never: at most 1 attempt\n"));
     assert!(!text.contains("backoff:"));
@@ -58,7 +58,7 @@ fn worst_cases_count_timeouts_and_stop_at_the_deadline() {
 }
 
 #[test]
-fn a_great_many_retries_are_explained_at_once() {
+fn explain_stays_short_for_billions_of_retries() {
     let text = |retries| {
         let policy = RetryPolicy::builder().max_retries(retries);
         policy.build().unwrap().explain()

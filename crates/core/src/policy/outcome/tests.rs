@@ -13,7 +13,7 @@ fn facts(method: &str, key: Option<&'static str>) -> RequestFacts {
 }
 
 #[test]
-fn idempotent_by_method() {
+fn safe_and_idempotent_methods_are_idempotent() {
     for method in ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY"] {
         assert!(facts(method, None).is_idempotent(), "{method}");
     }
@@ -23,13 +23,13 @@ fn idempotent_by_method() {
 }
 
 #[test]
-fn idempotent_by_key_unless_the_key_is_empty() {
+fn a_post_is_idempotent_by_a_key_that_is_not_empty() {
     assert!(facts("POST", Some("order-7")).is_idempotent());
     assert!(!facts("POST", Some(" ")).is_idempotent());
 }
 
 #[test]
-fn a_success_asks_for_nothing() {
+fn a_success_has_no_server_delay() {
     let mut headers = HeaderMap::new();
     headers.insert("retry-after", HeaderValue::from_static("5"));
     let delay = |status| Outcome::response(status, &headers).server_delay(Duration::ZERO);

@@ -69,14 +69,14 @@ pub struct Wait {
 }
 
 impl Wait {
-    /// Creates a wait for as long as the server asks, else as long as the policy's backoff says. It needs a limit:
+    /// Creates a wait of the time that the server asks for, else of the policy's backoff. It needs a limit:
     /// [`at_most`](Self::at_most), [`max`](Self::max) or a deadline of the policy.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets the delay before each attempt, above 0; it is longer if the server asks for more. Default as long as the
-    /// server asks, else as long as the backoff says.
+    /// Sets the delay before each attempt, above 0; it is longer if the server asks for more. Default the time that the
+    /// server asks for, else the backoff.
     pub fn delay(self, delay: Duration) -> Self {
         Self {
             delay: Some(delay),

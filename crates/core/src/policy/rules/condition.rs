@@ -130,6 +130,7 @@ impl Condition {
             if !(100..=999).contains(&status) {
                 return Err(ConfigError::new("status", status, "must be 100 to 999"));
             }
+            // Adjacent statuses share one range, so that `500..=599` is one comparison.
             match ranges.pop() {
                 Some(last) if last.end().checked_add(1) == Some(status) => {
                     ranges.push(*last.start()..=status);
@@ -195,6 +196,7 @@ impl Condition {
 
     /// Holds if both do. The body is read only if all tests of the head hold.
     pub fn and(self, other: Self) -> Self {
+        // One flat list, so that a test of the head that fails saves reading the body, wherever it stands.
         let both = [self, other];
         Self(both.iter().flat_map(|one| one.0.iter().cloned()).collect())
     }
@@ -217,14 +219,14 @@ impl Condition {
         let mut all: Vec<Self> = Vec::new();
         for condition in conditions {
             // Tests of one kind are merged, so that one look at a header or a path serves them all.
-            let joined = match (all.last().map(|last| &*last.0), &*condition.0) {
-                (Some([one]), [other]) => one.joined(other),
+            let merged = match (all.last().map(|last| &*last.0), &*condition.0) {
+                (Some([one]), [other]) => one.merged(other),
                 _ => None,
             };
-            if joined.is_some() {
+            if merged.is_some() {
                 all.pop();
             }
-            all.push(joined.map_or(condition, Self::of));
+            all.push(merged.map_or(condition, Self::of));
         }
         match all.pop() {
             Some(only) if all.is_empty() => only,
@@ -244,7 +246,7 @@ impl Condition {
 
 impl Test {
     /// Returns one test that holds if one of the two does, or `None` if they are of different kinds.
-    fn joined(&self, other: &Self) -> Option<Self> {
+    fn merged(&self, other: &Self) -> Option<Self> {
         fn both<T: Clone>(one: &[T], other: &[T]) -> Vec<T> {
             [one, other].concat()
         }
@@ -292,7 +294,7 @@ pub(crate) struct ConditionInput<'a> {
     pub(crate) idempotent: bool,
     pub(crate) of_success: SuccessBodyTest,
     /// Set if nothing more will be read: an unknown result then counts as one that does not hold.
-    pub(crate) final_word: bool,
+    pub(crate) is_final: bool,
     /// Set if a body that is unread, incomplete or ambiguous decides nothing, not even behind a `not`.
     pub(crate) certain: bool,
 }
@@ -310,8 +312,8 @@ pub(crate) enum SuccessBodyTest {
 
 impl Condition {
     /// Returns `Some(true)` if all tests hold, and `None` if that depends on parts that have not been read yet.
-    pub(crate) fn holds(&self, seen: &ConditionInput<'_>) -> Option<bool> {
-        all(self.0.iter().map(|test| test.holds(seen)))
+    pub(crate) fn holds(&self, input: &ConditionInput<'_>) -> Option<bool> {
+        all(self.0.iter().map(|test| test.holds(input)))
     }
 
     pub(crate) fn is_always(&self) -> bool {
@@ -320,8 +322,8 @@ impl Condition {
 }
 
 impl Test {
-    fn holds(&self, seen: &ConditionInput<'_>) -> Option<bool> {
-        let outcome = seen.outcome;
+    fn holds(&self, input: &ConditionInput<'_>) -> Option<bool> {
+        let outcome = input.outcome;
         Some(match self {
             Self::Outcome(ResultKind::Ok) => outcome.class() == Class::Success,
             Self::Outcome(ResultKind::Error) => outcome.class() != Class::Success,
@@ -329,43 +331,44 @@ impl Test {
                 let status = status.as_u16();
                 ranges.iter().any(|range| range.contains(&status))
             }),
-            Self::Error(troubles) => outcome
+            Self::Error(groups) => outcome
                 .error_kind()
-                .is_some_and(|kind| troubles.iter().any(|trouble| trouble.covers(kind))),
+                .is_some_and(|kind| groups.iter().any(|group| group.covers(kind))),
             // Tests of a body return early: unlike those of the head, they may be undecided.
             Self::Code(codes) => {
-                let has = |read: &ErrorBody| read.codes.iter().any(|code| codes.contains(code));
-                return seen.read(ErrorBody::is_unambiguous, has);
+                let has = |body: &ErrorBody| body.codes.iter().any(|code| codes.contains(code));
+                return input.read(ErrorBody::is_unambiguous, has);
             }
             Self::Message(parts) => {
-                return seen.read(ErrorBody::is_unambiguous, |read| contains_text(read, parts));
+                return input.read(ErrorBody::is_unambiguous, |body| contains_text(body, parts));
             }
             Self::Header(tests) => outcome
                 .headers()
                 .is_some_and(|headers| tests.iter().any(|test| test.holds(headers))),
             Self::Json(test) => {
-                let is_certain = |read: &ErrorBody| read.is_certain_at(&test.pointer);
-                return seen.read(is_certain, |read| test.holds(read));
+                let is_certain = |body: &ErrorBody| body.is_certain_at(&test.pointer);
+                return input.read(is_certain, |body| test.holds(body));
             }
             Self::Xml(test) => {
-                let is_certain = |read: &ErrorBody| read.is_certain_xml(&test.tag);
-                return seen.read(is_certain, |read| test.holds(read));
+                let is_certain = |body: &ErrorBody| body.is_certain_xml(&test.tag);
+                return input.read(is_certain, |body| test.holds(body));
             }
             Self::Path(patterns) => outcome.request().is_some_and(|request| {
                 let mut patterns = patterns.iter();
                 patterns.any(|pattern| matches_glob(pattern, request.path()))
             }),
             Self::Keyed => outcome.request().is_some_and(RequestLine::is_keyed),
-            Self::Method(methods) => seen.method.is_some_and(|own| methods.contains(own)),
-            Self::Attempt(ranges) => ranges.iter().any(|range| range.contains(&seen.attempt)),
+            Self::Method(methods) => input.method.is_some_and(|own| methods.contains(own)),
+            Self::Attempt(ranges) => ranges.iter().any(|range| range.contains(&input.attempt)),
             Self::Retryable(wanted) => is_retryable(outcome) == *wanted,
-            Self::Idempotent(wanted) => seen.idempotent == *wanted,
-            Self::Any(several) => return any(several.iter().map(|when| when.holds(seen))),
-            Self::All(several) => return all(several.iter().map(|when| when.holds(seen))),
-            Self::Not(when) => !when.holds(seen)?,
+            Self::Idempotent(wanted) => input.idempotent == *wanted,
+            Self::Any(conditions) => return any(conditions.iter().map(|one| one.holds(input))),
+            Self::All(conditions) => return all(conditions.iter().map(|one| one.holds(input))),
+            // `?` keeps an undecided result undecided: `not` must not turn an unread body into a match.
+            Self::Not(condition) => !condition.holds(input)?,
             Self::Function(function) => {
-                let holds = |read: &ErrorBody| (function.holds)(outcome, read);
-                return seen.read(ErrorBody::is_unambiguous, holds);
+                let holds = |body: &ErrorBody| (function.holds)(outcome, body);
+                return input.read(ErrorBody::is_unambiguous, holds);
             }
         })
     }
@@ -386,9 +389,10 @@ impl ConditionInput<'_> {
             }
         }
         match self.outcome.body() {
+            // Before the next arm: a body that can be read in two ways decides nothing here.
             body if self.certain && !body.is_some_and(is_certain) => None,
             Some(body) => Some(holds(body)),
-            None => self.final_word.then_some(false),
+            None => self.is_final.then_some(false),
         }
     }
 }
@@ -414,9 +418,9 @@ impl ErrorGroup {
 }
 
 /// Returns `true` if a body or an error's text contains one of these texts.
-fn contains_text(read: &ErrorBody, parts: &[String]) -> bool {
-    work::add(read.lower.len().saturating_mul(parts.len()));
-    parts.iter().any(|part| read.lower.contains(part))
+fn contains_text(body: &ErrorBody, parts: &[String]) -> bool {
+    work::add(body.lower.len().saturating_mul(parts.len()));
+    parts.iter().any(|part| body.lower.contains(part))
 }
 
 fn is_retryable(outcome: &Outcome<'_>) -> bool {
@@ -425,19 +429,20 @@ fn is_retryable(outcome: &Outcome<'_>) -> bool {
 
 /// Joins tests if all must hold: `false` beats unknown, and unknown beats `true`.
 pub(in crate::policy::rules) fn all(tests: impl Iterator<Item = Option<bool>>) -> Option<bool> {
-    let mut known = true;
+    let mut all_known = true;
     for test in tests {
         match test {
             Some(false) => return Some(false),
             Some(true) => {}
-            None => known = false,
+            None => all_known = false,
         }
     }
-    known.then_some(true)
+    all_known.then_some(true)
 }
 
 /// Joins tests if one is enough: `true` beats unknown, and unknown beats `false`.
 pub(in crate::policy::rules) fn any(tests: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    // De Morgan's law, which holds with unknown results too.
     all(tests.map(|test| test.map(|holds| !holds))).map(|none| !none)
 }
 

@@ -1,4 +1,4 @@
-//! One rule: a condition, and what follows from it.
+//! One rule: a condition and its action.
 
 use super::action::{Action, Failover, Wait};
 use super::condition::Condition;
@@ -14,7 +14,7 @@ pub(crate) fn is_name(text: &str) -> bool {
     (1..=128).contains(&text.len()) && !text.contains(char::is_control)
 }
 
-/// A condition and what follows from it; the first rule of a policy that holds decides.
+/// A condition and its action; the first rule of a policy that holds decides.
 ///
 /// ```
 /// use http_retry::rules::{Condition, Rule};
@@ -45,7 +45,7 @@ pub struct Rule {
 
 /// A rule without its action, which one of these methods sets:
 ///
-/// | method | what follows |
+/// | method | result |
 /// |---|---|
 /// | [`accept`](Self::accept), [`stop`](Self::stop), [`fail`](Self::fail) | the end: the caller gets the outcome, or an error |
 /// | [`retry`](Self::retry) | another attempt, by limits of its own |
@@ -94,29 +94,29 @@ impl Rule {
 
     /// Returns this rule with its name, as the next one after `others`, or an error if it has no effect.
     pub(crate) fn after(self, others: &[Self]) -> Result<Self, ConfigError> {
-        let place = format!("rules[{}]", others.len());
-        let name = self.name.clone().unwrap_or_else(|| place.as_str().into());
-        let wrong = |field: &str, given: &str, allowed| {
-            Err(ConfigError::new(format!("{place}{field}"), given, allowed))
+        let path = format!("rules[{}]", others.len());
+        let name = self.name.clone().unwrap_or_else(|| path.as_str().into());
+        let refuse = |field: &str, given: &str, allowed| {
+            Err(ConfigError::new(format!("{path}{field}"), given, allowed))
         };
         if !is_name(&name) {
-            return wrong(".name", "this name", NAME);
+            return refuse(".name", "this name", NAME);
         }
         // Looking at the last rule is enough: none was added after a rule that takes every outcome.
         if others.last().is_some_and(|other| other.when.is_always()) {
             let allowed = "is never reached: a rule before it takes every outcome";
-            return wrong("", &name, allowed);
+            return refuse("", &name, allowed);
         }
         if self.set.as_ref().is_some_and(|set| set.is_empty()) {
-            return wrong(".set_headers", "an empty map", "give at least one header");
+            return refuse(".set_headers", "an empty map", "give at least one header");
         }
         if self.set.is_some() && !self.action.sends_again() {
-            return wrong(".set_headers", "a header", "this rule sends nothing again");
+            return refuse(".set_headers", "a header", "this rule sends nothing again");
         }
         if let Action::Retry(policy) = &self.action {
             if policy.has_rules() {
                 let allowed = "must have no rules of its own";
-                return wrong(".retry", "this policy", allowed);
+                return refuse(".retry", "this policy", allowed);
             }
         }
         Ok(Self {

@@ -36,28 +36,29 @@ impl RetrySession {
     /// Plans what follows from an outcome, or returns the end of the request with the source of that decision.
     pub(crate) fn judge(&self, outcome: &Outcome<'_>, moment: Moment) -> Result<RetryPlan, Stop> {
         let ChosenAction { action, by } = self.chosen_action(outcome);
-        let case = self.case(by, outcome, moment);
+        let evaluation = self.evaluation(by, outcome, moment);
         let planned = match action {
             // First, since a session without retries ends whatever a rule says.
-            _ if self.standing_aside.is_some() => Err(self.disabled_reason(outcome)),
+            _ if self.disabled.is_some() => Err(self.disabled_reason(outcome)),
             Action::Accept | Action::ByOutcome if outcome.class() == Class::Success => {
                 Err(StopReason::Succeeded)
             }
             Action::Accept => Err(StopReason::Accepted),
             Action::Fail | Action::ByOutcome => Err(StopReason::Failed),
             Action::Stop => Err(StopReason::Stopped),
-            Action::Classify | Action::Retry(_) => self.plan_retry(&case),
-            Action::Wait(wait) => self.plan_wait(wait, &case),
+            Action::Classify | Action::Retry(_) => self.plan_retry(&evaluation),
+            Action::Wait(wait) => self.plan_wait(wait, &evaluation),
             Action::Failover(to) => {
                 let rule = self.matched_rule(by);
-                self.plan_failover(to, rule.and_then(|rule| rule.set.as_ref()), &case)
+                self.plan_failover(to, rule.and_then(|rule| rule.set.as_ref()), &evaluation)
             }
         };
         let why = match planned {
             Ok(plan) => return Ok(plan),
             Err(why) => why,
         };
-        let worth_another = why.is_exhausted() && self.is_retryable(action, &case);
+        // `on_exhausted` replaces an outcome only if a limit was the reason, not the outcome itself.
+        let worth_another = why.is_exhausted() && self.is_retryable(action, &evaluation);
         let stop = Stop {
             why,
             by,
@@ -76,15 +77,16 @@ impl RetrySession {
         match self.on_exhausted(stop) {
             // Headers that a rule sets are for the attempt that it asked for, not for this one.
             OnExhausted::Failover { to, set } => {
-                let case = self.case(stop.by, outcome, moment);
-                let plan = self.plan_failover(to, set.as_ref(), &case);
+                let evaluation = self.evaluation(stop.by, outcome, moment);
+                let plan = self.plan_failover(to, set.as_ref(), &evaluation);
+                // If the failover is not possible either, the report names the reason for the retry that was missed.
                 plan.map_err(|_| stop)
             }
             _ => Err(stop),
         }
     }
 
-    fn case<'a>(
+    fn evaluation<'a>(
         &'a self,
         by: DecidedBy,
         outcome: &'a Outcome<'a>,
@@ -100,98 +102,108 @@ impl RetrySession {
 
     fn chosen_action(&self, outcome: &Outcome<'_>) -> ChosenAction<'_> {
         let rules = &self.policy.0.rules;
-        if self.standing_aside.is_some() || !rules.decide_anything() {
+        if self.disabled.is_some() || !rules.decide_anything() {
             return ChosenAction::BY_CLASS;
         }
-        let said = rules.verdict(&self.condition_input(outcome, true));
-        said.unwrap_or(ChosenAction::BY_CLASS)
+        // Nothing more will be read, so every condition is decided and `verdict` always finds an action.
+        let chosen = rules.verdict(&self.condition_input(outcome, true));
+        chosen.unwrap_or(ChosenAction::BY_CLASS)
     }
 
     fn disabled_reason(&self, outcome: &Outcome<'_>) -> StopReason {
-        let why = self
-            .standing_aside
-            .filter(|_| outcome.class() != Class::Success);
+        let why = self.disabled.filter(|_| outcome.class() != Class::Success);
         why.unwrap_or(StopReason::Succeeded)
     }
 
-    fn listed(&self, case: &Evaluation<'_>) -> ListMatch {
-        let rules = &case.policy.0.rules;
+    fn listed(&self, evaluation: &Evaluation<'_>) -> ListMatch {
+        let rules = &evaluation.policy.0.rules;
         if rules.have_lists() {
-            rules.listed(&self.condition_input(case.outcome, true))
+            rules.listed(&self.condition_input(evaluation.outcome, true))
         } else {
             ListMatch::Unlisted
         }
     }
 
     /// Returns `true` if the outcome was worth another attempt, had one been left.
-    fn is_retryable(&self, action: &Action, case: &Evaluation<'_>) -> bool {
+    fn is_retryable(&self, action: &Action, evaluation: &Evaluation<'_>) -> bool {
         match action {
-            Action::Classify | Action::Retry(_) => is_wanted(self.listed(case), case),
+            Action::Classify | Action::Retry(_) => is_wanted(self.listed(evaluation), evaluation),
             _ => true,
         }
     }
 
     /// Plans a retry by the policy in charge.
-    fn plan_retry(&self, case: &Evaluation<'_>) -> Result<RetryPlan, StopReason> {
-        let (outcome, policy) = (case.outcome, case.policy);
-        let listed = self.listed(case);
-        if outcome.class() == Class::Success && !case.is_forced() && listed != ListMatch::Yes {
+    fn plan_retry(&self, evaluation: &Evaluation<'_>) -> Result<RetryPlan, StopReason> {
+        let (outcome, policy) = (evaluation.outcome, evaluation.policy);
+        let listed = self.listed(evaluation);
+        // Before the limit: a success ends the request as one, even if no retry is left.
+        if outcome.class() == Class::Success && !evaluation.is_forced() && listed != ListMatch::Yes
+        {
             return Err(StopReason::Succeeded);
         }
         // Refused attempts count separately first; beyond `max_refused`, each counts as a retry.
         if listed != ListMatch::No && self.has_refused_left(policy) {
             let n = self.counts.refusals.saturating_add(1);
-            if let Some(delay) = self.gated_delay(n, case) {
-                let mut plan = self.plan_gated(delay, case)?;
+            if let Some(delay) = self.gated_delay(n, evaluation) {
+                let mut plan = self.plan_gated(delay, evaluation)?;
                 plan.after.refusals = n;
                 return Ok(plan);
             }
         }
-        let counted = match (policy.0.rules.counter, self.tally(case.by)) {
-            (Counter::Rule, Some(tally)) => tally.retries,
+        let counted = match (policy.0.rules.counter, self.counters(evaluation.by)) {
+            (Counter::Rule, Some(counters)) => counters.retries,
             _ => self.counts.retries,
         };
         self.check_count(counted, policy)?;
         if listed != ListMatch::No {
-            if let Some(delay) = self.gated_delay(counted.saturating_add(1), case) {
-                let mut plan = self.plan_gated(delay, case)?;
-                self.count_retry(&mut plan, case);
+            if let Some(delay) = self.gated_delay(counted.saturating_add(1), evaluation) {
+                let mut plan = self.plan_gated(delay, evaluation)?;
+                self.count_retry(&mut plan, evaluation);
                 return Ok(plan);
             }
         }
-        if let Some(rewrite) = rewrite(case) {
-            return self.plan_rewrite(rewrite, case);
+        // Before `is_wanted`, which refuses the permanent outcomes that a rewrite is for.
+        if let Some(rewrite) = rewrite(evaluation) {
+            return self.plan_rewrite(rewrite, evaluation);
         }
-        if !is_wanted(listed, case) {
+        if !is_wanted(listed, evaluation) {
             return Err(StopReason::NotRetryable);
         }
-        self.plan_counted(counted, case)
+        self.plan_counted(counted, evaluation)
     }
 
     /// Plans one more retry after `counted` others.
-    fn plan_counted(&self, counted: u32, case: &Evaluation<'_>) -> Result<RetryPlan, StopReason> {
-        self.check_resend(case)?;
+    fn plan_counted(
+        &self,
+        counted: u32,
+        evaluation: &Evaluation<'_>,
+    ) -> Result<RetryPlan, StopReason> {
+        self.check_resend(evaluation)?;
         let n = counted.saturating_add(1);
-        let own = self.backoff(n, case);
-        let asked = self.demanded_delay(case.outcome, case.moment, case.policy);
-        let delay = self.delay(own, asked, case)?;
-        let cost = if case.outcome.ran_out_of_time() {
+        let own = self.backoff(n, evaluation);
+        let requested =
+            self.demanded_delay(evaluation.outcome, evaluation.moment, evaluation.policy);
+        let delay = self.delay(own, requested, evaluation)?;
+        let cost = if evaluation.outcome.ran_out_of_time() {
             Cost::Timeout
         } else {
             Cost::Retry
         };
-        let mut plan = self.resend(delay, cost, case);
+        let mut plan = self.resend(delay, cost, evaluation);
         // Decorrelated jitter builds on the policy's own delay, not on the server's.
         plan.after.previous = own;
-        self.count_retry(&mut plan, case);
+        self.count_retry(&mut plan, evaluation);
         Ok(plan)
     }
 
-    fn count_retry(&self, plan: &mut RetryPlan, case: &Evaluation<'_>) {
+    fn count_retry(&self, plan: &mut RetryPlan, evaluation: &Evaluation<'_>) {
         plan.after.retries = plan.after.retries.saturating_add(1);
-        if let Some(tally) = self.tally(case.by) {
-            let retries = tally.retries.saturating_add(1);
-            plan.add().tally = Some(RuleCounters { retries, ..tally });
+        if let Some(counters) = self.counters(evaluation.by) {
+            let retries = counters.retries.saturating_add(1);
+            plan.add().counters = Some(RuleCounters {
+                retries,
+                ..counters
+            });
         }
     }
 
@@ -200,6 +212,7 @@ impl RetrySession {
         if counted < self.max_retries(policy) {
             return Ok(());
         }
+        // `never` whose request asked for retries has used them up; it is not off.
         if policy.is_off() && self.own.max_retries.is_none() {
             Err(StopReason::Disabled)
         } else {
@@ -212,75 +225,85 @@ impl RetrySession {
     fn plan_rewrite(
         &self,
         rewrite: RewriteBody,
-        case: &Evaluation<'_>,
+        evaluation: &Evaluation<'_>,
     ) -> Result<RetryPlan, StopReason> {
-        self.check_resend(case)?;
-        let delay = self.in_time((Duration::ZERO, DelaySource::Own), case)?;
-        let mut plan = self.resend(delay, Cost::Retry, case);
+        self.check_resend(evaluation)?;
+        let delay = self.in_time((Duration::ZERO, DelaySource::Own), evaluation)?;
+        let mut plan = self.resend(delay, Cost::Retry, evaluation);
         plan.add().rewrite = Some(rewrite);
         plan.after.retries = plan.after.retries.saturating_add(1);
         Ok(plan)
     }
 
-    fn plan_wait(&self, wait: &Wait, case: &Evaluation<'_>) -> Result<RetryPlan, StopReason> {
-        let now = case.moment.now;
-        let tally = self.tally(case.by).unwrap_or_default();
-        if wait.at_most.is_some_and(|most| tally.waits >= most) {
+    fn plan_wait(&self, wait: &Wait, evaluation: &Evaluation<'_>) -> Result<RetryPlan, StopReason> {
+        let now = evaluation.moment.now;
+        let counters = self.counters(evaluation.by).unwrap_or_default();
+        if wait.at_most.is_some_and(|most| counters.waits >= most) {
             return Err(StopReason::WaitsExhausted);
         }
-        self.check_resend(case)?;
+        self.check_resend(evaluation)?;
         // The response to a poll says when to come back, success or not.
-        let asked = case.outcome.server_hints(case.moment.wall).delay();
-        let asked = asked.filter(|_| case.policy.0.rules.server_delays != ServerDelays::Ignore);
-        let n = tally.waits.saturating_add(1);
-        let own = match (wait.delay, asked) {
+        let server_delays = evaluation.policy.0.rules.server_delays;
+        let requested = evaluation
+            .outcome
+            .server_hints(evaluation.moment.wall)
+            .delay()
+            .filter(|_| server_delays != ServerDelays::Ignore);
+        let n = counters.waits.saturating_add(1);
+        let own = match (wait.delay, requested) {
             (Some(delay), _) => delay,
+            // A server that names a time knows it better than a backoff, which would only lengthen the wait.
             (None, Some(_)) => Duration::ZERO,
-            (None, None) => self.backoff(n, case),
+            (None, None) => self.backoff(n, evaluation),
         };
-        let delay = self.delay(own, asked, case)?;
-        let since = tally.since.unwrap_or(now);
+        let delay = self.delay(own, requested, evaluation)?;
+        let since = counters.since.unwrap_or(now);
         let waited = now.saturating_sub(since).saturating_add(delay.0);
         if wait.max.is_some_and(|max| waited > max) {
             return Err(StopReason::WaitsExhausted);
         }
-        let mut plan = self.resend(delay, Cost::Nothing, case);
+        let mut plan = self.resend(delay, Cost::Nothing, evaluation);
         plan.after.previous = own;
-        plan.add().tally = Some(RuleCounters {
+        plan.add().counters = Some(RuleCounters {
             waits: n,
             since: Some(since),
-            ..tally
+            ..counters
         });
         Ok(plan)
     }
 
     /// Plans one more attempt, which is not counted as anything else yet.
-    pub(super) fn resend(&self, delay: Delay, cost: Cost, case: &Evaluation<'_>) -> RetryPlan {
+    pub(super) fn resend(
+        &self,
+        delay: Delay,
+        cost: Cost,
+        evaluation: &Evaluation<'_>,
+    ) -> RetryPlan {
         let after = SessionCounts {
             resends: self.counts.resends.saturating_add(1),
-            in_doubt: self.is_in_doubt(case.outcome),
+            in_doubt: self.is_in_doubt(evaluation.outcome),
             ..self.counts
         };
-        let mut plan = RetryPlan::new(case.by, after, delay, cost);
+        let mut plan = RetryPlan::new(evaluation.by, after, delay, cost);
         if let Some(set) = self
-            .matched_rule(case.by)
+            .matched_rule(evaluation.by)
             .and_then(|rule| rule.set.as_ref())
         {
             plan.add().set = Some(Arc::clone(set));
         }
-        if let Some(budget) = &case.policy.0.rules.budget {
+        if let Some(budget) = &evaluation.policy.0.rules.budget {
             plan.add().budget = Some(Arc::clone(budget));
         }
         plan
     }
 
     /// Checks that the request can be sent again, and that processing it twice does no harm.
-    pub(super) fn check_resend(&self, case: &Evaluation<'_>) -> Result<(), StopReason> {
+    pub(super) fn check_resend(&self, evaluation: &Evaluation<'_>) -> Result<(), StopReason> {
         if !self.facts.is_replayable() {
             return Err(StopReason::BodyNotReplayable);
         }
-        if !self.is_safe_twice(case.policy) && !case.outcome.reach().is_unprocessed() {
-            return Err(case.outcome.doubt_reason());
+        if !self.is_safe_twice(evaluation.policy) && !evaluation.outcome.reach().is_unprocessed() {
+            return Err(evaluation.outcome.doubt_reason());
         }
         Ok(())
     }
@@ -296,16 +319,18 @@ impl RetrySession {
 
     /// Returns `true` if a rule needs the body or the error's text before it can decide.
     pub(crate) fn needs_evidence(&self, outcome: &Outcome<'_>) -> bool {
-        if outcome.body().is_some() || self.standing_aside.is_some() {
+        // A body that is here is all the evidence there will be; without retries, no rule decides.
+        if outcome.body().is_some() || self.disabled.is_some() {
             return false;
         }
-        let seen = self.condition_input(outcome, false);
-        let unread = |policy: &RetryPolicy| policy.0.rules.listed(&seen) == ListMatch::Unread;
-        match self.policy.0.rules.verdict(&seen) {
+        let input = self.condition_input(outcome, false);
+        let unread = |policy: &RetryPolicy| policy.0.rules.listed(&input) == ListMatch::Unread;
+        match self.policy.0.rules.verdict(&input) {
             None => true,
             Some(verdict) => match verdict.action {
                 Action::Classify => unread(&self.policy),
                 Action::Retry(policy) => unread(policy),
+                // Other actions do not look at the lists.
                 _ => false,
             },
         }
@@ -314,7 +339,7 @@ impl RetrySession {
     pub(super) fn condition_input<'a>(
         &'a self,
         outcome: &'a Outcome<'a>,
-        final_word: bool,
+        is_final: bool,
     ) -> ConditionInput<'a> {
         ConditionInput {
             outcome,
@@ -322,7 +347,7 @@ impl RetrySession {
             method: self.method.as_ref(),
             idempotent: self.is_idempotent(),
             of_success: SuccessBodyTest::Nothing,
-            final_word,
+            is_final,
             certain: false,
         }
     }
@@ -339,9 +364,11 @@ impl RetrySession {
         }
     }
 
-    pub(super) fn tally(&self, by: DecidedBy) -> Option<RuleCounters> {
+    pub(super) fn counters(&self, by: DecidedBy) -> Option<RuleCounters> {
         match by {
-            DecidedBy::Rule(rule) => Some(self.tallies.get(rule).copied().unwrap_or_default()),
+            DecidedBy::Rule(rule) => {
+                Some(self.rule_counters.get(rule).copied().unwrap_or_default())
+            }
             DecidedBy::Policy | DecidedBy::Otherwise => None,
         }
     }
@@ -367,26 +394,28 @@ impl RetrySession {
         &self,
         to: &Failover,
         set: Option<&Arc<HeaderMap>>,
-        case: &Evaluation<'_>,
+        evaluation: &Evaluation<'_>,
     ) -> Result<RetryPlan, StopReason> {
         let server = self.server_of(&to.service);
         let server = server.ok_or(StopReason::NotRetryable)?;
-        self.check_resend(case)?;
+        self.check_resend(evaluation)?;
         // Another server does not know the idempotency keys of the first. A request that may have been processed goes
         // there only if it is safe without them.
-        let known_there = to.same_keys || server == Server::Same;
-        let twice = !known_there && self.is_in_doubt(case.outcome);
-        if twice && !self.is_safe_anywhere(case.policy) {
+        let keys_are_known = to.same_keys || server == Server::Same;
+        let may_repeat = !keys_are_known && self.is_in_doubt(evaluation.outcome);
+        if may_repeat && !self.is_safe_anywhere(evaluation.policy) {
+            // If an earlier attempt raised the doubt, this outcome's redirects are not the reason.
             return Err(if self.counts.in_doubt {
                 StopReason::NotIdempotent
             } else {
-                case.outcome.doubt_reason()
+                evaluation.outcome.doubt_reason()
             });
         }
-        let delay = self.in_time((Duration::ZERO, DelaySource::Own), case)?;
-        let mut plan = self.resend(delay, Cost::Nothing, case);
+        let delay = self.in_time((Duration::ZERO, DelaySource::Own), evaluation)?;
+        let mut plan = self.resend(delay, Cost::Nothing, evaluation);
         let additions = plan.add();
         additions.failover = Some(Arc::clone(&to.service));
+        // Replaces the headers of the matched rule that `resend` added: a failover on exhaustion has its own, or none.
         additions.set = set.cloned();
         Ok(plan)
     }
@@ -402,8 +431,8 @@ impl RetrySession {
         Some(*server)
     }
 
-    /// Returns `true` if processing by two servers does no harm. An idempotency key or the caller's own setting is
-    /// about one of them only; the method and the policy hold everywhere.
+    /// Returns `true` if processing by two servers does no harm. An idempotency key or the caller's own setting holds
+    /// for one of them only; the method and the policy hold everywhere.
     fn is_safe_anywhere(&self, policy: &RetryPolicy) -> bool {
         let by_nature = self.facts.is_idempotent_by_method() || policy.0.methods == Methods::All;
         self.own.idempotent != Some(false) && by_nature
@@ -411,17 +440,20 @@ impl RetrySession {
 }
 
 /// Returns `true` if an outcome is to be repeated by its class, by a list, or because a rule says so.
-fn is_wanted(listed: ListMatch, case: &Evaluation<'_>) -> bool {
+fn is_wanted(listed: ListMatch, evaluation: &Evaluation<'_>) -> bool {
     match listed {
         ListMatch::No => false,
         ListMatch::Yes => true,
-        ListMatch::Unlisted => case.is_forced() || case.outcome.class() != Class::Permanent,
-        ListMatch::Unread => case.is_forced(),
+        ListMatch::Unlisted => {
+            evaluation.is_forced() || evaluation.outcome.class() != Class::Permanent
+        }
+        // Not reached in a session, which matches the lists only after the body was read.
+        ListMatch::Unread => evaluation.is_forced(),
     }
 }
 
-fn rewrite(case: &Evaluation<'_>) -> Option<RewriteBody> {
-    let permanent = case.outcome.class() == Class::Permanent;
-    let rewrite = case.policy.0.rewrite.as_ref().filter(|_| permanent)?;
-    rewrite.after(case.outcome)
+fn rewrite(evaluation: &Evaluation<'_>) -> Option<RewriteBody> {
+    let permanent = evaluation.outcome.class() == Class::Permanent;
+    let rewrite = evaluation.policy.0.rewrite.as_ref().filter(|_| permanent)?;
+    rewrite.after(evaluation.outcome)
 }

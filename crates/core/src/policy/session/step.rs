@@ -136,6 +136,7 @@ impl RetrySession {
                 Command::Send
             }
             Event::Outcome(outcome) => {
+                // A classifier that reads bodies runs once, after the read: it must not see half of its evidence.
                 let judged = !self.policy.reads_body(outcome);
                 let judged = judged.then(|| self.policy.classify(*outcome));
                 self.judge_head(outcome, judged, moment)
@@ -146,6 +147,7 @@ impl RetrySession {
             }
             Event::Body(outcome) => self.judge_body(outcome, moment),
             Event::Elapsed(outcome) => {
+                // No response arrived whose body could be read.
                 *outcome = self.policy.classify(*outcome);
                 self.decide(outcome, moment)
             }
@@ -222,6 +224,7 @@ impl RetrySession {
 
     fn decide(&mut self, outcome: &Outcome<'_>, moment: Moment) -> Command {
         self.was_refused = false;
+        // Read once here: the lookups below and `hints` share the result.
         let hints = outcome.server_hints(moment.wall);
         let decided = self.judge(&outcome.with_hints(&hints), moment);
         **self.hints.get_or_insert_default() = hints;
@@ -258,6 +261,7 @@ impl RetrySession {
     #[must_use]
     pub fn ends_with(&self) -> &OnExhausted {
         match self.stopped {
+            // A rule's `fail` is the end by itself, whatever `on_exhausted` says.
             Some(stop) if stop.why == StopReason::Failed => &OnExhausted::Fail,
             Some(stop) => self.on_exhausted(stop),
             None => &OnExhausted::Last,

@@ -1,4 +1,4 @@
-//! How one request goes its way through a policy.
+//! The way of one request through a policy.
 
 use super::longest_spread;
 use super::*;
@@ -27,13 +27,13 @@ fn plan(session: &RetrySession, outcome: &Outcome<'_>, moment: Moment) -> RetryP
     session.plan(outcome, moment).unwrap()
 }
 
-fn asking(seconds: &'static str) -> HeaderMap {
+fn retry_after(seconds: &'static str) -> HeaderMap {
     HeaderMap::from_iter([(http::header::RETRY_AFTER, HeaderValue::from_static(seconds))])
 }
 
 #[test]
-fn the_gates_refuse_in_their_order() {
-    let (none, long) = (HeaderMap::new(), asking("61"));
+fn the_first_check_that_fails_gives_the_stop_reason() {
+    let (none, long) = (HeaderMap::new(), retry_after("61"));
     let now = Moment::new(SECOND * 100);
     let deadline = RetryOverride::new().deadline(SECOND);
     let mut session = session(&policy(), &Method::POST).with_override(&deadline);
@@ -63,7 +63,7 @@ fn the_gates_refuse_in_their_order() {
 }
 
 #[test]
-fn what_must_run_once_is_repeated_only_if_unprocessed() {
+fn a_post_is_repeated_only_if_proven_unprocessed() {
     for (kind, repeated) in [
         (ErrorKind::Connect, true),
         (ErrorKind::NotProcessed, true),
@@ -78,8 +78,8 @@ fn what_must_run_once_is_repeated_only_if_unprocessed() {
 }
 
 #[test]
-fn the_longer_of_own_delay_and_server_wish_stands() {
-    let headers = asking("10");
+fn the_longer_of_backoff_and_server_delay_wins() {
+    let headers = retry_after("10");
     let outcome = Outcome::response(StatusCode::SERVICE_UNAVAILABLE, &headers);
     for random in [0, 1, u64::MAX / 2, u64::MAX] {
         let moment = Moment::default().with_random(random);
@@ -110,7 +110,7 @@ fn a_spread_is_a_fifth_and_at_most_ten_seconds() {
 }
 
 #[test]
-fn an_attempt_gets_its_timeout_or_what_is_left() {
+fn an_attempt_is_limited_by_timeout_and_deadline() {
     let policy = policy()
         .to_builder()
         .deadline(SECOND * 10)
@@ -124,7 +124,7 @@ fn an_attempt_gets_its_timeout_or_what_is_left() {
 }
 
 #[test]
-fn a_request_speaks_for_itself_in_front_of_the_policy() {
+fn a_requests_own_settings_override_the_policy() {
     let all = policy().to_builder().methods(Methods::All).build().unwrap();
     let start = || session(&all, &Method::POST);
     let reset = Outcome::error(ErrorKind::Reset);
@@ -144,7 +144,7 @@ fn a_request_speaks_for_itself_in_front_of_the_policy() {
 }
 
 #[test]
-fn a_classifier_of_the_users_own_comes_first() {
+fn a_users_classifier_precedes_the_standard_table() {
     let headers = HeaderMap::new();
     let policy = policy()
         .to_builder()
@@ -179,25 +179,28 @@ fn a_plan_changes_nothing_until_it_is_paid_for_and_applied() {
 }
 
 #[test]
-fn the_preset_never_says_that_retries_are_off() {
+fn only_never_without_retries_stops_as_disabled() {
     let reset = Outcome::error(ErrorKind::Reset);
     let never = RetryPolicy::never();
-    let of = |policy: &RetryPolicy, own: RetryOverride| {
+    let stopped = |policy: &RetryPolicy, own: RetryOverride| {
         let session = session(policy, &Method::GET).with_override(&own);
         stop(&session, &reset, Moment::default())
     };
-    assert_eq!(of(&never, RetryOverride::new()), Some(StopReason::Disabled));
-    assert_eq!(of(&never, RetryOverride::new().max_retries(1)), None);
+    assert_eq!(
+        stopped(&never, RetryOverride::new()),
+        Some(StopReason::Disabled)
+    );
+    assert_eq!(stopped(&never, RetryOverride::new().max_retries(1)), None);
     let limited = policy().to_builder().max_retries(0).build().unwrap();
     let exhausted = Some(StopReason::AttemptsExhausted);
-    assert_eq!(of(&limited, RetryOverride::new()), exhausted);
+    assert_eq!(stopped(&limited, RetryOverride::new()), exhausted);
     let more = never.to_builder().max_retries(1).build().unwrap();
-    assert_eq!(of(&more, RetryOverride::new()), None);
+    assert_eq!(stopped(&more, RetryOverride::new()), None);
 }
 
 #[test]
-fn who_has_no_retries_is_not_sent_back_to_the_gate() {
-    let headers = asking("5");
+fn a_call_without_retries_is_not_sent_back_to_the_gate() {
+    let headers = retry_after("5");
     let refused = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &headers);
     let retries = |retries| {
         let builder = RetryPolicy::background().to_builder();
@@ -211,12 +214,12 @@ fn who_has_no_retries_is_not_sent_back_to_the_gate() {
     assert_eq!(source, DelaySource::Gate);
 }
 
-/// The sources of all delays of a request that is refused each time, and why it ends.
+/// Returns the sources of all delays of a request that is refused each time, and the reason for its end.
 fn always_refused(
     session: &mut RetrySession,
     seconds: &'static str,
 ) -> (Vec<DelaySource>, StopReason) {
-    let headers = asking(seconds);
+    let headers = retry_after(seconds);
     let refused = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &headers);
     let budget = crate::RetryBudget::unlimited();
     let mut sources = Vec::new();
@@ -232,7 +235,7 @@ fn always_refused(
 }
 
 #[test]
-fn refused_attempts_count_as_all_others() {
+fn refused_attempts_count_as_retries_by_default() {
     let exhausted = StopReason::AttemptsExhausted;
     for preset in [RetryPolicy::background(), RetryPolicy::rate_limited()] {
         let policy = preset.to_builder().max_attempts(2).build().unwrap();
@@ -248,7 +251,7 @@ fn refused_attempts_count_as_all_others() {
         always_refused(&mut five, "1"),
         (vec![DelaySource::Gate; 4], exhausted)
     );
-    // What is longer than a call waits at the gate delays this call alone.
+    // A delay longer than the call may wait at the gate delays this call alone.
     let mut long = session(&RetryPolicy::background(), &Method::GET);
     assert_eq!(
         always_refused(&mut long, "301"),
@@ -257,7 +260,7 @@ fn refused_attempts_count_as_all_others() {
 }
 
 #[test]
-fn refused_attempts_count_apart_up_to_their_own_limit() {
+fn refused_attempts_count_separately_up_to_max_refused() {
     let builder = RetryPolicy::background().to_builder();
     let policy = builder.max_attempts(3).max_refused(4).build().unwrap();
     let mut both = session(&policy, &Method::GET);

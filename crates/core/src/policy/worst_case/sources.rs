@@ -25,27 +25,28 @@ type LongestDelay = fn(&Settings, Duration) -> Option<Duration>;
 
 impl<'a> Sources<'a> {
     pub(super) fn of(first: &'a Settings) -> Self {
-        let mut found = Self {
+        let mut sources = Self {
             first,
             together: Vec::new(),
             apart: Vec::new(),
             waits: Vec::new(),
         };
         for rule in first.rules.list.iter() {
-            found.add(rule);
+            sources.add_rule(rule);
+            // No outcome gets past such a rule.
             if rule.when.is_always() {
-                return found;
+                return sources;
             }
         }
         match &first.rules.otherwise {
-            Action::Classify => found.together.push(first),
-            Action::Retry(policy) => found.together.push(&policy.0),
+            Action::Classify => sources.together.push(first),
+            Action::Retry(policy) => sources.together.push(&policy.0),
             _ => {}
         }
-        found
+        sources
     }
 
-    fn add(&mut self, rule: &'a Rule) {
+    fn add_rule(&mut self, rule: &'a Rule) {
         match &rule.action {
             Action::Retry(policy) => match policy.0.rules.counter {
                 Counter::Request => self.together.push(&policy.0),
@@ -62,20 +63,21 @@ impl<'a> Sources<'a> {
         let settings = || self.together.iter().chain(&self.apart);
         let all = || settings().copied().chain([self.first]);
         let timeout = all().map(|settings| settings.attempt_timeout).max_or_none();
-        let sending = attempts.and_then(|attempts| together(attempts, timeout));
+        let sending = attempts.and_then(|attempts| sending_time(attempts, timeout));
         let bounded = attempts.is_some() || self.waits_alone_are_uncounted();
         let total = |lengthened| self.total(lengthened).filter(|_| bounded);
         let gated_waits = self.first.max_gate_wait.unwrap_or_default();
         let gated_attempts = self.refusals(gated_waits);
         WorstCase {
             attempts,
-            backoff: total(own),
-            waits: total(asked),
+            backoff: total(without_server_delay),
+            waits: total(with_server_delay),
             sending,
+            // The policy that retries a request sets its deadline, so the longest counts.
             deadline: all().map(|settings| settings.deadline).max_or_none(),
             gated_attempts,
             gated_waits,
-            gated_sending: together(gated_attempts, timeout),
+            gated_sending: sending_time(gated_attempts, timeout),
         }
     }
 
@@ -96,7 +98,7 @@ impl<'a> Sources<'a> {
             attempts = attempts.saturating_add(limited(retries)?);
         }
         for wait in &self.waits {
-            attempts = attempts.saturating_add(often(wait)?);
+            attempts = attempts.saturating_add(most_waits(wait)?);
         }
         Some(attempts)
     }
@@ -108,7 +110,7 @@ impl<'a> Sources<'a> {
             && self
                 .waits
                 .iter()
-                .all(|wait| wait.max.is_some() || often(wait).is_some())
+                .all(|wait| wait.max.is_some() || most_waits(wait).is_some())
     }
 
     /// Returns the sum of all delays. A delay that builds on the one before may follow the longest of all.
@@ -123,36 +125,37 @@ impl<'a> Sources<'a> {
     }
 
     fn add_up(&self, previous: &mut Duration, lengthened: LongestDelay) -> Option<Duration> {
-        let mut total = retries_last(&self.together, previous, lengthened)?;
+        let mut total = total_of_retries(&self.together, previous, lengthened)?;
         for settings in &self.apart {
-            let last = retries_last(&[settings], previous, lengthened)?;
-            total = total.saturating_add(last);
+            let delays = total_of_retries(&[settings], previous, lengthened)?;
+            total = total.saturating_add(delays);
         }
         for wait in &self.waits {
-            let last = self.waits_last(wait, previous, lengthened)?;
-            total = total.saturating_add(last);
+            let delays = self.total_of_waits(wait, previous, lengthened)?;
+            total = total.saturating_add(delays);
         }
         Some(total)
     }
 
-    fn waits_last(
+    fn total_of_waits(
         &self,
         wait: &Wait,
         previous: &mut Duration,
         lengthened: LongestDelay,
     ) -> Option<Duration> {
-        let times = often(wait).map(|times| u32::try_from(times).unwrap_or(u32::MAX));
+        let times = most_waits(wait).map(|times| u32::try_from(times).unwrap_or(u32::MAX));
         let own = |n, before| match wait.delay {
             Some(delay) => delay,
             None => self.first.backoff.delay_after(before, n, u64::MAX),
         };
         let all = times.and_then(|times| {
-            add(times, |n| {
+            add_delays(times, |n| {
                 let delay = own(n, *previous);
                 *previous = delay.max(*previous);
                 lengthened(self.first, delay)
             })
         });
+        // A wait that would exceed `max` is not begun, so `max` bounds the sum.
         match (all, wait.max) {
             (Some(all), Some(max)) => Some(all.min(max)),
             (all, max) => all.or(max),
@@ -161,16 +164,17 @@ impl<'a> Sources<'a> {
 }
 
 /// Adds up the delays of retries that are counted together, each the longest that one of the policies gives.
-fn retries_last(
+fn total_of_retries(
     policies: &[&Settings],
     previous: &mut Duration,
     lengthened: LongestDelay,
 ) -> Option<Duration> {
     let most = policies.iter().map(|settings| settings.max_retries).max();
-    add(most.unwrap_or_default(), |n| {
+    add_delays(most.unwrap_or_default(), |n| {
         let (mut longest, mut next) = (Duration::ZERO, *previous);
         for settings in policies.iter().filter(|settings| settings.max_retries >= n) {
             let delay = settings.backoff.delay_after(*previous, n, u64::MAX);
+            // Decorrelated jitter builds on the policy's own delay, not on the server's.
             next = next.max(delay);
             longest = longest.max(lengthened(settings, delay)?);
         }
@@ -180,7 +184,7 @@ fn retries_last(
 }
 
 /// Adds up the delays for n = 1, 2, and so on; those beyond [`ADDED`] count as long as the last.
-fn add(times: u32, mut delay: impl FnMut(u32) -> Option<Duration>) -> Option<Duration> {
+fn add_delays(times: u32, mut delay: impl FnMut(u32) -> Option<Duration>) -> Option<Duration> {
     let listed = times.min(ADDED);
     let mut total = Duration::ZERO;
     for n in 1..=listed {
@@ -195,12 +199,12 @@ fn add(times: u32, mut delay: impl FnMut(u32) -> Option<Duration>) -> Option<Dur
 
 /// Returns a delay if no server asks for one.
 #[expect(clippy::unnecessary_wraps, reason = "the other one may have no bound")]
-fn own(_: &Settings, delay: Duration) -> Option<Duration> {
+fn without_server_delay(_: &Settings, delay: Duration) -> Option<Duration> {
     Some(delay)
 }
 
 /// Returns a delay if the server asks for the longest that is respected, or `None` if it may ask for any.
-fn asked(settings: &Settings, delay: Duration) -> Option<Duration> {
+fn with_server_delay(settings: &Settings, delay: Duration) -> Option<Duration> {
     if settings.rules.server_delays == ServerDelays::Ignore {
         return Some(delay);
     }
@@ -209,7 +213,7 @@ fn asked(settings: &Settings, delay: Duration) -> Option<Duration> {
 }
 
 /// Returns the time of this number of attempts, each as long as it may last.
-fn together(attempts: u64, timeout: Option<Duration>) -> Option<Duration> {
+fn sending_time(attempts: u64, timeout: Option<Duration>) -> Option<Duration> {
     let times = u32::try_from(attempts).unwrap_or(u32::MAX);
     match times {
         0 => Some(Duration::ZERO),
@@ -229,7 +233,8 @@ pub(in crate::policy) fn limited(retries: u32) -> Option<u64> {
 }
 
 /// Returns the most waits of a rule, or `None` if it sets no limit.
-fn often(wait: &Wait) -> Option<u64> {
+fn most_waits(wait: &Wait) -> Option<u64> {
+    // Without a delay of the rule's own, the server may ask for one as short as it likes.
     let by_time = wait.max.zip(wait.delay).and_then(|(max, delay)| {
         let times = max.as_nanos().checked_div(delay.as_nanos())?;
         u64::try_from(times).ok()

@@ -31,7 +31,7 @@ fn failing_otherwise(policy: &RetryPolicy) -> WorstCase {
     builder.build().unwrap().worst_case()
 }
 
-fn counting_apart(policy: &RetryPolicy) -> RetryPolicy {
+fn counting_separately(policy: &RetryPolicy) -> RetryPolicy {
     let builder = policy.to_builder().counter(Counter::Rule);
     builder.build().unwrap()
 }
@@ -45,18 +45,18 @@ fn wait(delay: Option<Duration>, at_most: Option<u32>, max: Option<Duration>) ->
 }
 
 #[test]
-fn what_a_server_asks_for_is_added_to_the_longer_delay() {
+fn the_spread_of_a_server_delay_is_added_to_the_longer_delay() {
     let worst = fixed(2, SECOND * 60).worst_case();
     assert_eq!(
         (worst.attempts, worst.backoff),
         (Some(3), Some(SECOND * 120))
     );
-    // 60 s of its own, which are longer than 50 s, and a spread of a fifth of what was asked.
+    // 60 s of its own, which are longer than 50 s, and a spread of a fifth of these 50 s.
     assert_eq!(worst.waits, Some(SECOND * 140));
 }
 
 #[test]
-fn the_largest_limit_counts_where_retries_are_counted_together() {
+fn the_largest_limit_counts_if_retries_are_counted_together() {
     let more = rule(Action::Retry(fixed(4, SECOND * 2)));
     let fewer = rule(Action::Retry(fixed(1, SECOND * 9)));
     let worst = ruled(&fixed(3, SECOND), vec![more, fewer]);
@@ -65,8 +65,8 @@ fn the_largest_limit_counts_where_retries_are_counted_together() {
 }
 
 #[test]
-fn limits_of_their_own_add_up() {
-    let own = counting_apart(&fixed(4, SECOND * 2));
+fn limits_of_rules_that_count_separately_add_up() {
+    let own = counting_separately(&fixed(4, SECOND * 2));
     let rules = vec![
         rule(Action::Retry(own.clone())),
         rule(Action::Retry(own)),
@@ -78,7 +78,7 @@ fn limits_of_their_own_add_up() {
 }
 
 #[test]
-fn a_policy_that_no_outcome_comes_to_costs_nothing() {
+fn a_policy_that_no_outcome_reaches_costs_nothing() {
     let always = Rule {
         when: Condition::default(),
         ..rule(Action::Retry(fixed(1, SECOND)))
@@ -92,7 +92,7 @@ fn a_policy_that_no_outcome_comes_to_costs_nothing() {
 }
 
 #[test]
-fn what_nothing_bounds_has_no_number() {
+fn a_part_that_nothing_bounds_is_none() {
     let unlimited = rule(Action::Retry(fixed(u32::MAX, SECOND)));
     let worst = ruled(&fixed(1, SECOND), vec![unlimited]);
     assert_eq!(
@@ -124,12 +124,12 @@ fn the_deadline_is_the_longest_or_none_if_one_is_missing() {
 }
 
 #[test]
-fn a_delay_built_on_the_last_may_follow_a_longer_one() {
+fn decorrelated_jitter_may_build_on_the_longest_delay_of_a_rule() {
     let decorrelated = Backoff::exponential(SECOND).jitter(Jitter::Decorrelated);
     let policy = RetryPolicy::builder().max_retries(2).backoff(decorrelated);
     let policy = policy.build().unwrap();
     assert_eq!(policy.worst_case().backoff, Some(SECOND * (3 + 9)));
-    let other = rule(Action::Retry(counting_apart(&fixed(1, SECOND * 15))));
+    let other = rule(Action::Retry(counting_separately(&fixed(1, SECOND * 15))));
     assert_eq!(
         ruled(&policy, vec![other]).backoff,
         Some(SECOND * (45 + 60 + 15))
@@ -155,16 +155,16 @@ fn the_gate_adds_waits_and_a_refusal_for_each_second() {
 }
 
 #[test]
-fn refused_attempts_are_attempts_unless_they_count_apart() {
+fn gated_attempts_are_zero_unless_max_refused_is_set() {
     let gated = |builder: RetryPolicyBuilder| builder.max_gate_wait(SECOND * 60).build().unwrap();
     let worst = |builder| gated(builder).worst_case().gated_attempts;
     let plain = || fixed(2, SECOND).to_builder();
     assert_eq!(worst(plain()), 0);
     assert_eq!(worst(plain().max_refused(7)), 7);
-    let apart = || gated(plain().max_refused(7)).to_builder();
-    assert_eq!(worst(apart().max_retries(3)), 0);
-    assert_eq!(worst(apart().max_attempts(3).max_refused(5)), 5);
-    assert_eq!(worst(apart().attempt_timeout(SECOND)), 7);
+    let separate = || gated(plain().max_refused(7)).to_builder();
+    assert_eq!(worst(separate().max_retries(3)), 0);
+    assert_eq!(worst(separate().max_attempts(3).max_refused(5)), 5);
+    assert_eq!(worst(separate().attempt_timeout(SECOND)), 7);
 }
 
 #[test]

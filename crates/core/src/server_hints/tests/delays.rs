@@ -140,7 +140,7 @@ fn retry_after_and_the_reset_of_a_quota_are_both_available() {
 }
 
 #[test]
-fn the_delay_of_a_body_ranks_after_retry_after_and_before_quotas() {
+fn a_delay_of_a_body_ranks_between_retry_after_and_quotas() {
     let body = Verdict::new(Class::Throttled, Reach::Refused).asking_for(Duration::from_secs(7));
     let with = |lines: Lines<'_>| {
         let headers = head(lines);

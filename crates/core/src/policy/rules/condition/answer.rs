@@ -28,7 +28,8 @@ impl HeadTest {
     pub(super) fn holds(&self, headers: &HeaderMap) -> bool {
         let mut lines = lines(headers, &self.name);
         match &self.part {
-            None if self.wanted == ValueTest::There => headers.contains_key(&self.name),
+            // A line that is too long to be looked at still makes the header present.
+            None if self.wanted == ValueTest::Present => headers.contains_key(&self.name),
             None => lines.any(|line| self.wanted.holds(line, str::eq_ignore_ascii_case)),
             Some(part) => lines
                 .flat_map(|line| parts(line, part))
@@ -66,9 +67,10 @@ pub(crate) struct JsonTest {
 impl JsonTest {
     pub(super) fn holds(&self, body: &ErrorBody) -> bool {
         let same = |one: &str, other: &str| one == other;
-        body.at(&self.pointer).iter().any(|found| match found {
+        body.at(&self.pointer).iter().any(|value| match value {
             Some(scalar) => self.wanted.holds(scalar, same),
-            None => self.wanted == ValueTest::There,
+            // A list, an object or a text that is too long has no value to compare, but it is present.
+            None => self.wanted == ValueTest::Present,
         })
     }
 }
@@ -82,15 +84,15 @@ pub(crate) struct XmlTest {
 
 impl XmlTest {
     pub(super) fn holds(&self, body: &ErrorBody) -> bool {
-        let held = body.xml(&self.tag);
-        held.is_some_and(|held| self.texts.iter().any(|text| text == held))
+        let content = body.xml(&self.tag);
+        content.is_some_and(|content| self.texts.iter().any(|text| text == content))
     }
 }
 
 impl Condition {
     /// Holds for responses with this header, whatever its value. An error never has one.
     pub fn header(name: HeaderName) -> Self {
-        Self::of(Test::Header(vec![HeadTest::new(name, ValueTest::There)]))
+        Self::of(Test::Header(vec![HeadTest::new(name, ValueTest::Present)]))
     }
 
     /// Holds for responses with a line of this header that is this value as a whole, without the blanks around it; case
@@ -157,8 +159,8 @@ impl Condition {
     }
 
     /// Holds if a location in a JSON error body has this value. The location is an RFC 6901 pointer in which `*`
-    /// matches any member or item. A number and a text of its digits are the same. Without the feature `dialects` it
-    /// never holds.
+    /// matches any member or item. A number and a text of its digits are the same. Without the feature `json` (in
+    /// `http-retry`: `dialects`) it never holds.
     ///
     /// ```
     /// use http_retry::rules::{Condition, Value};

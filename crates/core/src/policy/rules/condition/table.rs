@@ -27,8 +27,9 @@ pub enum Evidence {
 impl Condition {
     /// Returns `Some(true)` if a response meets the condition, and `None` if that is undecided (see [`Evidence`]).
     ///
-    /// Conditions on an attempt's number and on the policy's view of an outcome never hold here
-    /// ([`is_about_calls`](Self::is_about_calls)).
+    /// Conditions on the number of the attempt and on idempotence never hold here. Those on the class
+    /// ([`success`](Self::success), [`failure`](Self::failure), [`retryable`](Self::retryable)) look at the class that
+    /// the outcome has already. [`is_about_calls`](Self::is_about_calls) finds them all.
     ///
     /// ```
     /// use http::{HeaderMap, StatusCode};
@@ -50,6 +51,7 @@ impl Condition {
         let body = outcome.body().filter(|_| is_read_success);
         self.holds(&ConditionInput {
             outcome,
+            // Attempts count from 1, so no test of their number holds.
             attempt: 0,
             method: outcome.request().map(RequestLine::method),
             idempotent: false,
@@ -58,7 +60,7 @@ impl Condition {
             } else {
                 SuccessBodyTest::Unknown
             },
-            final_word: evidence != Evidence::Head,
+            is_final: evidence != Evidence::Head,
             certain: evidence == Evidence::Certain,
         })
     }
@@ -88,11 +90,11 @@ impl Condition {
     #[must_use]
     pub fn pointers(&self) -> Vec<Pointer> {
         let tests = self.tests().into_iter();
-        let places = tests.filter_map(|test| match test {
+        let pointers = tests.filter_map(|test| match test {
             Test::Json(test) => Some(test.pointer.clone()),
             _ => None,
         });
-        places.collect()
+        pointers.collect()
     }
 
     /// Returns `true` if it looks at the body.
@@ -117,8 +119,8 @@ impl Condition {
         })
     }
 
-    /// Returns `true` if it looks at more than a response: at the number of the attempt, at an error without a
-    /// response, or at the policy's view of the outcome.
+    /// Returns `true` if it looks at more than a response: at the number of the attempt, at idempotence, at an error
+    /// without a response, or at the class of the outcome.
     #[must_use]
     pub fn is_about_calls(&self) -> bool {
         self.tests().into_iter().any(|test| {
@@ -135,17 +137,17 @@ impl Condition {
 
     /// Returns its tests at any depth, without those that join others.
     fn tests(&self) -> Vec<&Test> {
-        let (mut found, mut left) = (Vec::new(), vec![self]);
-        while let Some(condition) = left.pop() {
+        let (mut tests, mut pending) = (Vec::new(), vec![self]);
+        while let Some(condition) = pending.pop() {
             for test in condition.0.iter() {
                 match test {
-                    Test::Any(several) | Test::All(several) => left.extend(several),
-                    Test::Not(condition) => left.push(condition),
-                    test => found.push(test),
+                    Test::Any(conditions) | Test::All(conditions) => pending.extend(conditions),
+                    Test::Not(condition) => pending.push(condition),
+                    test => tests.push(test),
                 }
             }
         }
-        found
+        tests
     }
 }
 
@@ -160,6 +162,7 @@ type Holds = dyn Fn(&Outcome<'_>, &ErrorBody) -> bool + Send + Sync;
 
 impl PartialEq for Function {
     fn eq(&self, other: &Self) -> bool {
+        // Closures have no equality: two are equal if one is a clone of the other.
         Arc::ptr_eq(&self.holds, &other.holds)
     }
 }

@@ -3,7 +3,7 @@ use crate::error_body::ErrorBody;
 use crate::policy::outcome::Outcome;
 use http::{HeaderMap, HeaderName, StatusCode};
 
-fn holds(test: Test, outcome: &Outcome<'_>, final_word: bool) -> Option<bool> {
+fn holds(test: Test, outcome: &Outcome<'_>, is_final: bool) -> Option<bool> {
     Condition([test].into()).holds(&ConditionInput {
         outcome,
         attempt: 1,
@@ -11,7 +11,7 @@ fn holds(test: Test, outcome: &Outcome<'_>, final_word: bool) -> Option<bool> {
         idempotent: true,
         certain: false,
         of_success: SuccessBodyTest::Nothing,
-        final_word,
+        is_final,
     })
 }
 
@@ -24,7 +24,7 @@ fn status(range: RangeInclusive<u16>) -> Test {
 }
 
 #[test]
-fn what_has_not_been_read_is_unknown_until_nothing_more_will_be() {
+fn a_test_of_an_unread_body_is_undecided() {
     let headers = HeaderMap::new();
     let failed = Outcome::response(StatusCode::BAD_REQUEST, &headers);
     assert_eq!(holds(message(), &failed, false), None);
@@ -35,7 +35,7 @@ fn what_has_not_been_read_is_unknown_until_nothing_more_will_be() {
 }
 
 #[test]
-fn a_test_of_the_head_that_fails_makes_reading_needless() {
+fn a_test_of_the_head_that_decides_makes_the_body_needless() {
     let headers = HeaderMap::new();
     let failed = Outcome::response(StatusCode::BAD_REQUEST, &headers);
     let when = |first| {
@@ -60,20 +60,20 @@ fn a_test_of_the_head_that_fails_makes_reading_needless() {
 }
 
 #[test]
-fn the_body_of_a_success_is_never_needed() {
+fn a_body_test_does_not_hold_for_a_success() {
     let headers = HeaderMap::new();
     let fine = Outcome::response(StatusCode::OK, &headers);
     assert_eq!(holds(message(), &fine, false), Some(false));
 }
 
 #[test]
-fn a_header_is_there_or_has_one_of_the_values() {
+fn a_header_test_checks_presence_or_a_whole_value() {
     let mut headers = HeaderMap::new();
     headers.append("x-reason", http::HeaderValue::from_static(" Busy "));
     let outcome = Outcome::response(StatusCode::BAD_REQUEST, &headers);
     let test = |name: &'static str, values: Option<&str>| {
         let values = values.map(|value| vec![value.to_owned()]);
-        let wanted = values.map_or(ValueTest::There, ValueTest::Is);
+        let wanted = values.map_or(ValueTest::Present, ValueTest::Is);
         let test = HeadTest::new(HeaderName::from_static(name), wanted);
         holds(Test::Header(vec![test]), &outcome, true)
     };

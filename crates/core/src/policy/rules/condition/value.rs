@@ -23,8 +23,8 @@ pub struct Value(pub(super) ValueTest);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ValueTest {
-    /// Anything, as long as it is there.
-    There,
+    /// Any value, also an empty one.
+    Present,
     Is(Vec<String>),
     /// The name, without a namespace before it and an address after it.
     Name(Vec<String>),
@@ -39,7 +39,7 @@ pub(crate) enum ValueTest {
 impl Value {
     /// Matches any value, also an empty one, as long as it is there.
     pub fn any() -> Self {
-        Self(ValueTest::There)
+        Self(ValueTest::Present)
     }
 
     /// Matches one of these values: in a header whatever the case, in a body exactly.
@@ -69,7 +69,10 @@ impl Value {
     /// Matches a value that contains one of these texts, both in lower case and without `_`, `-`, `.` and blanks.
     pub fn has(parts: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         Self(ValueTest::Has(
-            parts.into_iter().map(|part| plain(part.as_ref())).collect(),
+            parts
+                .into_iter()
+                .map(|part| normalized(part.as_ref()))
+                .collect(),
         ))
     }
 
@@ -92,7 +95,8 @@ impl Value {
 impl ValueTest {
     pub(super) fn is_empty(&self) -> bool {
         match self {
-            Self::There | Self::AnyNumber => false,
+            Self::Present | Self::AnyNumber => false,
+            // An empty text is allowed here: as a whole value it matches an empty value, not every one.
             Self::Is(texts) => texts.is_empty(),
             Self::Name(texts) | Self::Starts(texts) | Self::Has(texts) => {
                 texts.is_empty() || texts.iter().any(String::is_empty)
@@ -104,18 +108,21 @@ impl ValueTest {
     pub(super) fn holds(&self, value: &str, same: fn(&str, &str) -> bool) -> bool {
         let value = value.trim_ascii();
         match self {
-            Self::There => true,
+            Self::Present => true,
             Self::Is(texts) => texts.iter().any(|text| same(text, value)),
             Self::Name(names) => names.iter().any(|name| name == bare_name(value)),
             Self::Starts(starts) => starts.iter().any(|start| {
+                // `get`, since a slice that ends inside a character would panic.
                 let own = value.get(..start.len());
                 own.is_some_and(|own| own.eq_ignore_ascii_case(start))
             }),
             Self::Has(parts) => {
-                let value = plain(value);
+                let value = normalized(value);
                 parts.iter().any(|part| value.contains(part.as_str()))
             }
-            Self::Number(numbers) => leading(value).is_some_and(|number| numbers.contains(&number)),
+            Self::Number(numbers) => {
+                leading_number(value).is_some_and(|number| numbers.contains(&number))
+            }
             Self::AnyNumber => is_number(value),
         }
     }
@@ -139,15 +146,15 @@ impl<const N: usize> From<[&str; N]> for Value {
     }
 }
 
-fn plain(text: &str) -> String {
-    let kept = text
+fn normalized(text: &str) -> String {
+    let letters = text
         .chars()
         .filter(|c| !matches!(c, '_' | '-' | '.') && !c.is_whitespace());
-    kept.flat_map(char::to_lowercase).collect()
+    letters.flat_map(char::to_lowercase).collect()
 }
 
 /// Returns the whole number that a text begins with, or `None` if there is none.
-fn leading(text: &str) -> Option<u64> {
+fn leading_number(text: &str) -> Option<u64> {
     let digits = text
         .find(|c: char| !c.is_ascii_digit())
         .map_or(text, |end| text.get(..end).unwrap_or_default());

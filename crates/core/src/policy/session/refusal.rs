@@ -1,0 +1,149 @@
+//! Refusals: the outcomes by which a rate limit holds back all callers, and the wait of a refused call.
+
+use super::{Evaluation, RetrySession, accepted_delay, random_part, spread};
+use crate::policy::decision::{Cost, DelaySource, RetryPlan, StopReason};
+use crate::policy::moment::Moment;
+use crate::policy::outcome::Outcome;
+use crate::policy::rules::DecidedBy;
+use crate::policy::{Class, Reason, RetryPolicy, Scope};
+use std::time::Duration;
+
+/// The least time that each refusal takes from a call's wait at the gate, which bounds the attempts at a server that
+/// asks for next to no wait.
+pub(in crate::policy) const MIN_GATED_WAIT: Duration = Duration::from_secs(1);
+
+/// The least wait of a refused call if the server named a time, and if it named none; both double with each refusal.
+const MIN_WAIT_ASKED: Duration = Duration::from_millis(10);
+const MIN_WAIT_UNASKED: Duration = Duration::from_millis(100);
+const MAX_WAIT_UNASKED: Duration = Duration::from_secs(10);
+
+/// An outcome by which a rate limit holds back all callers for a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Refusal {
+    /// The wait that the server asks for, if it names one.
+    pub asked: Option<Duration>,
+}
+
+impl RetrySession {
+    /// Returns the pause that a rate limit imposes on all callers, who wait for it together. `None` if the outcome is
+    /// no such limit, if there is no gate, or if the limit asks for more than any caller would wait.
+    #[must_use]
+    pub fn refusal(&self, outcome: &Outcome<'_>, moment: Moment) -> Option<Refusal> {
+        self.refusal_by(self.decided_by, outcome, moment)
+    }
+
+    fn refusal_by(&self, by: DecidedBy, outcome: &Outcome<'_>, moment: Moment) -> Option<Refusal> {
+        self.gate_wait_left()?;
+        if !may_be_shared(outcome) {
+            return None;
+        }
+        let policy = self.policy_by(by);
+        let requested = self.demanded_delay(outcome, moment, policy);
+        let names_a_time = requested.is_some();
+        // A wait beyond `max_server_delay` ends this call, and no other would wait that long at the gate.
+        let accepted = requested
+            .map(|requested| accepted_delay(requested, policy))
+            .transpose()
+            .ok()?;
+        // A server that asks for a wait of zero has not said when to come back.
+        let asked = accepted.flatten().filter(|delay| !delay.is_zero());
+        is_shared_limit(outcome, names_a_time).then_some(Refusal { asked })
+    }
+
+    /// Returns the wait that the server asks for, raised to the minimum of a classifier or a dialect, which also holds
+    /// if the server names no time. The minimum doubles with each repetition, up to the policy's longest delay.
+    pub(super) fn demanded_delay(
+        &self,
+        outcome: &Outcome<'_>,
+        moment: Moment,
+        policy: &RetryPolicy,
+    ) -> Option<Duration> {
+        let requested = outcome.server_delay(moment.wall);
+        let minimum = outcome.at_least().map(|least| {
+            let before = self.counts.retries.saturating_add(self.counts.refusals);
+            let times = 1_u32.checked_shl(before).unwrap_or(u32::MAX);
+            let longest = policy.0.backoff.limit();
+            // The backoff's limit stops the doubling, but never cuts the minimum itself.
+            least.saturating_mul(times).min(longest).max(least)
+        });
+        // `None` is less than any delay, so the minimum also holds if the server names no time.
+        requested.max(minimum)
+    }
+
+    /// Returns the time for which a refused call waits on its own before it queues at the gate: as long as it was asked
+    /// to, and at most a fifth more. If the server named no time, or next to none, the wait doubles with each refusal;
+    /// n counts them.
+    fn delay_before_gate(refusal: Refusal, n: u32, evaluation: &Evaluation<'_>) -> Duration {
+        let times = 1_u32.checked_shl(n.saturating_sub(1)).unwrap_or(u32::MAX);
+        let doubled = |least: Duration, most: Duration| least.saturating_mul(times).min(most);
+        match refusal.asked {
+            Some(requested) => {
+                let delay = requested.max(doubled(MIN_WAIT_ASKED, MIN_GATED_WAIT));
+                delay.saturating_add(spread(delay, evaluation.moment.random))
+            }
+            // As with equal jitter, half of the wait is fixed: no refused call comes back at once.
+            None => {
+                let whole = doubled(MIN_WAIT_UNASKED, MAX_WAIT_UNASKED);
+                let half = whole.checked_div(2).unwrap_or_default();
+                half.saturating_add(random_part(half, evaluation.moment.random))
+            }
+        }
+    }
+
+    /// Returns `true` if the call may wait this long at the gate. A call without retries is not sent back to the gate
+    /// either: another service may take it at once.
+    fn may_wait_at_the_gate(&self, delay: Duration, policy: &RetryPolicy) -> bool {
+        let left = self.gate_wait_left().unwrap_or_default();
+        self.max_retries(policy) > 0 && !left.is_zero() && delay <= left
+    }
+
+    /// Returns the delay after a refused attempt, or `None` if the call does not wait at the gate; n counts the
+    /// attempts of its kind.
+    pub(super) fn gated_delay(&self, n: u32, evaluation: &Evaluation<'_>) -> Option<Duration> {
+        let refusal = self.refusal_by(evaluation.by, evaluation.outcome, evaluation.moment)?;
+        let delay = Self::delay_before_gate(refusal, n, evaluation);
+        self.may_wait_at_the_gate(delay, evaluation.policy)
+            .then_some(delay)
+    }
+
+    /// Plans another attempt behind the gate, which is not counted as anything yet.
+    pub(super) fn plan_gated(
+        &self,
+        delay: Duration,
+        evaluation: &Evaluation<'_>,
+    ) -> Result<RetryPlan, StopReason> {
+        self.check_resend(evaluation)?;
+        let planned = self.in_time((delay, DelaySource::Gate), evaluation)?;
+        let mut plan = self.resend(planned, Cost::Gated, evaluation);
+        // Only this delay is charged here; the time in the gate's queue comes on top with `Event::Admitted`.
+        let waited = delay.max(MIN_GATED_WAIT);
+        plan.after.gate_waited = plan.after.gate_waited.saturating_add(waited);
+        Ok(plan)
+    }
+}
+
+/// Returns `true` if status, class, scope and reason allow that a limit is shared by all callers. Overload never is,
+/// whatever a classifier calls it: a gate that closes on overload turns load into bursts.
+fn may_be_shared(outcome: &Outcome<'_>) -> bool {
+    let status = outcome.status().map(|status| status.as_u16());
+    let affects_others = outcome.scope() != Some(Scope::Request);
+    // 413 is about the size of one request; 503 and 529 report overload.
+    !matches!(status, None | Some(413 | 503 | 529))
+        && outcome.class() == Class::Throttled
+        && affects_others
+        && outcome
+            .reason()
+            .is_none_or(|reason| reason == Reason::RateLimited)
+}
+
+/// Returns `true` if a limit that may be shared is: a 429, a status of 500 or more if a classifier or a dialect names a
+/// time, or any other status if the server or one of them does.
+fn is_shared_limit(outcome: &Outcome<'_>, names_a_time: bool) -> bool {
+    match outcome.status().map(|status| status.as_u16()) {
+        Some(429) => true,
+        // A 5xx may name a time because the server is overloaded, so its headers alone do not prove a limit.
+        Some(500..) => outcome.names_delay(),
+        _ => names_a_time,
+    }
+}
