@@ -1,13 +1,15 @@
-//! One request on its way: the machine of [`policy`](crate::policy) decides, and what is here carries its commands out.
+//! One request in flight: the state machine of [`policy`](crate::policy) decides, and this module carries its commands
+//! out.
 //!
-//! In the order of a request's way:
+//! In the order in which a request meets them:
 //!
-//! 1. [`Call`] is a request whose first attempt is about to go or under way. While nothing is wrong nothing more is made.
-//! 2. [`Driver`] is made of it at the first sign of trouble, or if somebody wants to know: it holds the session, the
-//!    report and the last outcome, and carries out each [`Command`](crate::policy::Command) until the request is finished.
-//! 3. [`Client`] is the door to an HTTP client: it sends an attempt, and says what its errors mean.
+//! 1. [`Call`] is a request whose first attempt is about to be sent or in flight. A success needs nothing more.
+//! 2. [`Driver`] replaces it at the first failure, or at once if the request is observed. It holds the session, the
+//!    report and the last outcome, and carries out each [`Command`](crate::policy::Command) until the request is
+//!    finished.
+//! 3. [`Client`] is the interface to an HTTP client: it sends an attempt, and reads its errors.
 //!
-//! No file here knows a rule: when to retry, how long to wait and why to stop is the session's business.
+//! No file here contains a rule: the session decides when to retry, how long to wait and why to stop.
 
 mod client;
 mod driver;
@@ -24,20 +26,20 @@ pub(crate) use start::{Call, DriverStart, FirstEnd};
 use http::{HeaderMap, HeaderName, Method, Uri};
 use std::time::Duration;
 
-/// A request's head, for when nothing else is left of it.
+/// A copy of a request's head that outlives the request and its saved copy.
 pub(crate) struct KeptHead {
     method: Method,
     uri: String,
-    /// The place that the request goes to now, if that is a URI.
+    /// The URI that the request is sent to now, if it can be parsed.
     at: Option<Uri>,
     headers: HeaderMap,
-    /// The headers that the policies call a credential by which it has gone so far.
+    /// The credential headers of every policy that the request has been sent under.
     credentials: Vec<HeaderName>,
 }
 
-/// The time that an attempt may take, and when it must be over.
+/// The time limit of an attempt, and the time at which it must be over.
 #[derive(Debug, Clone, Copy)]
 struct Limit {
-    most: Duration,
+    timeout: Duration,
     until: Duration,
 }

@@ -28,33 +28,33 @@ pub(crate) struct Engine {
     pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) observers: Arc<[Arc<dyn Observer>]>,
     pub(crate) drain: DrainLimit,
-    /// The way requests are saved for later attempts.
+    /// The options for saving requests for later attempts.
     pub(crate) save: SaveOptions,
-    /// Every attempt is marked in its request's extensions, so that a retry layer in another task sees it.
+    /// `true` to mark every attempt in its request's extensions, so that a retry layer in another task sees it.
     pub(crate) across_tasks: bool,
-    /// A download that brings nothing for so long is broken.
+    /// The time limits of resumed downloads.
     pub(crate) downloads: DownloadLimits,
     /// Knowledge of the redirects that the client below follows.
     pub(crate) redirects: Redirects,
-    /// Requests that are not idempotent get a key that makes them so.
+    /// `true` to give requests that are not idempotent a key that makes them so.
     pub(crate) idempotency_keys: bool,
-    /// The header that tells the server which attempt it sees.
+    /// The header for the number of the attempt.
     pub(crate) attempt_header: Option<HeaderName>,
     /// The budgets set by hand, which pay if the document names none.
     budget: Option<Budgets>,
     /// The budgets and gates shared with other processes.
     fleet: Option<Arc<dyn SharedServices>>,
-    /// The budget was chosen by hand.
+    /// `true` if the budget was set by hand.
     has_budget: bool,
-    /// The gate was.
+    /// `true` if the gate was set by hand.
     has_gate: bool,
-    /// Set if no observer, span or log hears of a success.
+    /// `true` if no observer or header shows a first attempt that succeeds.
     silent: bool,
-    /// The log has named a service that is not known.
+    /// `true` once a warning about an unknown service was logged.
     has_warned: Arc<AtomicBool>,
 }
 
-/// Says of each name in a policy that only services or a document give a meaning to.
+/// Logs a warning for each name in a policy that only services or a document give a meaning to.
 fn warn_of_names(policy: &RetryPolicy) {
     let names = policy.names_used();
     let all = [
@@ -78,7 +78,8 @@ fn warn_of_names(policy: &RetryPolicy) {
     }
 }
 
-const RECORDED: usize = 64 * 1024;
+/// The default number of bytes recorded of a streaming body.
+const DEFAULT_RECORDED_BYTES: usize = 64 * 1024;
 
 /// One route for all requests, or a router.
 #[derive(Clone)]
@@ -107,7 +108,7 @@ impl Engine {
             observers: Arc::new([]),
             drain: DrainLimit::DEFAULT,
             save: SaveOptions {
-                recorded: RECORDED,
+                recorded: DEFAULT_RECORDED_BYTES,
                 is_plain: false,
             },
             downloads: DownloadLimits::DEFAULT,
@@ -128,8 +129,9 @@ impl Engine {
 
     /// Returns the identity of this layer among the layers in use.
     pub(crate) fn id(&self) -> LayerId {
-        let place = std::ptr::from_ref(self).addr();
-        LayerId::new(place).unwrap_or(LayerId::MIN)
+        // The address of the engine, which all clones of a layer share in one `Arc`.
+        let address = std::ptr::from_ref(self).addr();
+        LayerId::new(address).unwrap_or(LayerId::MIN)
     }
 
     pub(crate) fn observe(&mut self, observer: impl Observer) {
@@ -145,15 +147,15 @@ impl Engine {
         }
     }
 
-    /// The name that a request gives its service, where it goes by a document that has no service of that name.
+    /// Returns the service name of a request, if services or a document are set that do not know it.
     pub(crate) fn unknown_service(
         &self,
         route: &Route,
         named: Option<&Arc<str>>,
     ) -> Option<Arc<str>> {
-        let by_document = matches!(self.routes, Routes::PerRequest(_));
-        let unknown = named.filter(|_| by_document && route.name() != named);
-        // Once is enough: the report of each such request has the name.
+        let has_services = matches!(self.routes, Routes::PerRequest(_));
+        let unknown = named.filter(|_| has_services && route.name() != named);
+        // One warning is enough, since the report of each such request has the name.
         if let Some(name) = unknown.filter(|_| !self.has_warned.swap(true, Ordering::Relaxed)) {
             warn_of_misuse(
                 name,
@@ -163,7 +165,7 @@ impl Engine {
         unknown.cloned()
     }
 
-    /// Joins a fleet, with whatever was not chosen by hand.
+    /// Joins a fleet with the budget and the gate, unless they were set by hand.
     pub(crate) fn join(&mut self, fleet: Arc<dyn SharedServices>) {
         if !self.has_budget {
             self.pay_from(Budgets::PerService(fleet.budgets()));
@@ -174,7 +176,7 @@ impl Engine {
         self.fleet = Some(fleet);
     }
 
-    /// Sets where requests wait, whatever fleet the layer is in.
+    /// Sets the gate by hand, which a fleet then does not replace.
     pub(crate) fn set_gate(&mut self, gate: Gate) {
         self.has_gate = true;
         self.gate = gate;
@@ -190,27 +192,28 @@ impl Engine {
         silent && !http_retry_core::adapter::is_traced()
     }
 
-    /// Waits at the gate of the document's fleet, if neither a gate nor another fleet was given by hand, and gives its clock
-    /// and its observers to every fleet that it is in.
+    /// Uses the gate of the document's fleet, unless a gate or another fleet was set by hand. Gives the clock and the
+    /// observers to every fleet.
     fn join_fleets(&mut self) {
-        let of_routes = match &self.routes {
+        let routes_fleet = match &self.routes {
             Routes::One(_) => None,
             Routes::PerRequest(choose) => choose.fleet(),
         };
         let by_hand = self.has_gate || self.fleet.is_some();
-        if let Some(fleet) = of_routes.as_ref().filter(|_| !by_hand) {
+        if let Some(fleet) = routes_fleet.as_ref().filter(|_| !by_hand) {
             self.gate = fleet.gate();
         }
-        for fleet in self.fleet.iter().chain(&of_routes) {
+        for fleet in self.fleet.iter().chain(&routes_fleet) {
             fleet.joined_by(&self.runtime, &self.observers);
         }
     }
 
-    /// To be called after every change.
+    /// Updates the derived settings. Call it after every change.
     pub(crate) fn refresh(&mut self) {
         self.join_fleets();
         let one_is_silent = match &self.routes {
             Routes::One(route) => route.is_silent(),
+            // Each route is asked when it is chosen: a document may change.
             Routes::PerRequest(_) => true,
         };
         self.silent = one_is_silent
@@ -219,8 +222,8 @@ impl Engine {
             && self.attempt_header.is_none();
     }
 
-    /// Makes a request that was changed one of its own: it is as idempotent as its new headers say, and gets a key of its
-    /// own where requests get keys. A key in the service's own header was the first request's.
+    /// Updates the session for a request whose body was rewritten: it is as idempotent as its new headers say, and gets
+    /// a new key if the layer adds keys. The key of the first request is removed.
     pub(crate) fn renew(
         &self,
         policy: &RetryPolicy,
@@ -237,8 +240,8 @@ impl Engine {
         }
     }
 
-    /// Gives a request a key of idempotency that no other has, in the header of the service's own if it has one; whether
-    /// there was room for it. One without is not idempotent by it.
+    /// Adds a unique idempotency key, in the service's own header if it has one. Returns `false` if there was no room
+    /// for it, so that the request is not idempotent.
     pub(crate) fn put_new_key(&self, policy: &RetryPolicy, headers: &mut HeaderMap) -> bool {
         static DEFAULT_KEY_HEADER: HeaderName = HeaderName::from_static("idempotency-key");
         let name = policy.key_header().unwrap_or(&DEFAULT_KEY_HEADER);
@@ -248,7 +251,7 @@ impl Engine {
         } else {
             key
         };
-        // Hexadecimal digits, hyphens and quotes are a header's value.
+        // Does not fail: hexadecimal digits, hyphens and quotes are valid in a header value.
         let Ok(key) = HeaderValue::from_str(&key) else {
             return false;
         };
@@ -257,8 +260,9 @@ impl Engine {
     }
 }
 
-/// A version 4 UUID: 122 random bits.
+/// Formats 122 random bits as a version 4 UUID (RFC 9562 section 5.4).
 fn uuid(bits: u128) -> String {
+    // The version, then the variant.
     let bits = (bits & !(0xf << 76)) | (0x4 << 76);
     let bits = (bits & !(0b11 << 62)) | (0b10 << 62);
     let (a, b, c) = (bits >> 96, (bits >> 80) & 0xffff, (bits >> 64) & 0xffff);
@@ -293,7 +297,7 @@ pub(crate) struct DrainLimit {
 }
 
 impl DrainLimit {
-    /// Enough for any error page that is worth a connection: reading more costs about what a new connection does.
+    /// Enough for an error page: reading more costs about as much as a new connection.
     const DEFAULT: Self = Self {
         bytes: 128 * 1024,
         time: Duration::from_secs(1),
@@ -315,7 +319,7 @@ impl DownloadLimits {
 }
 
 impl Engine {
-    /// Sets what pays, where no document names a budget, whatever fleet the layer is in.
+    /// Sets the budget by hand. A document's budget takes precedence, a fleet's does not.
     pub(crate) fn set_budget(&mut self, budget: Budgets) {
         self.has_budget = true;
         let never_refills = match &budget {
@@ -328,7 +332,7 @@ impl Engine {
         self.pay_from(budget);
     }
 
-    /// The budget of a request on this route.
+    /// Returns the budget of a request on this route.
     pub(crate) fn budget_of(
         &self,
         route: &Route,
@@ -340,7 +344,7 @@ impl Engine {
     /// Returns the budgets that pay on this route.
     #[inline]
     pub(crate) fn budgets_of<'a>(&'a self, route: &'a Route) -> &'a Budgets {
-        // One that was not given by hand is a fleet's, in which the route has no part if it is alone.
+        // A budget that was not set by hand is a fleet's, and a route that is alone has no part in the fleet.
         let pays_here = !route.names_budget() && (self.has_budget || !route.is_alone());
         let own = self.budget.as_ref().filter(|_| pays_here);
         own.unwrap_or(route.budgets())
@@ -353,40 +357,41 @@ impl Engine {
         }
     }
 
-    /// The fleet's answer to a retry that asks for it; nothing where it is refused. It is waited for no longer than the
-    /// budget says, and no longer than `left`: then the process pays alone, if it can.
+    /// Waits for the fleet's answer to a pending retry, at most for the budget's own limit and for `left`. After that
+    /// the process pays alone, if it can. Returns `None` if the retry is refused.
     ///
     /// # Cancel safety
     ///
-    /// Dropped, it asks no longer, and nothing is paid.
+    /// Dropping the future abandons the request to the fleet; nothing is paid.
     pub(crate) async fn answer(
         &self,
-        mut asking: PendingRetry,
+        mut pending: PendingRetry,
         left: Duration,
     ) -> Option<PaidRetry> {
-        let timer = self.runtime.sleep(asking.wait().min(left));
-        match within(timer, &mut asking).await {
+        let timer = self.runtime.sleep(pending.wait().min(left));
+        match within(timer, &mut pending).await {
             Some(answer) => answer,
-            None => asking.pay_alone(self.runtime.now()),
+            None => pending.pay_alone(self.runtime.now()),
         }
     }
 }
 
 impl Engine {
-    /// The key under which calls on this route wait. With its first call it joins the gate's fleet, if there is one, by
-    /// its name and by what tells it from others of that name; that of a route that shares nothing stays in this process.
+    /// Returns the key under which calls on this route wait. Its first call joins the gate's fleet, if there is one,
+    /// under the name and `key_text`, which distinguishes it from others of that name. A route that is alone stays in
+    /// this process.
     pub(crate) fn gate_key_of(
         &self,
         route: &Route,
         (key, name): (GateKey, &str),
-        apart: impl FnOnce() -> Option<String>,
+        key_text: impl FnOnce() -> Option<String>,
     ) -> GateKey {
         if self.waits_alone(route) {
             return self.gate.unshared_key(key, self.runtime.now());
         }
         let longest = route.policy().longest_pause().unwrap_or(Duration::MAX);
         self.gate
-            .share_key(key, name, &*self.runtime, longest, apart);
+            .share_key(key, name, &*self.runtime, longest, key_text);
         key
     }
 

@@ -5,18 +5,18 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-/// An attempt was cut short because no response head came within the attempt timeout, or within what was left of the
-/// deadline; or, where [answers are read whole](crate::RetryPolicyBuilder::whole_answers), because the answer was not whole
-/// by then.
+/// The error of an attempt that was cut because no response head came within the attempt timeout or the rest of the
+/// deadline. If [responses are read whole](crate::RetryPolicyBuilder::whole_answers), also because the response was not
+/// whole by then.
 ///
 /// Two stacks can report it: the tower layer, and reqwest-middleware inside `Error::Middleware`
 /// (whose `is_timeout()` is false, since that method looks only at reqwest's own error). `AttemptTimeout::is` finds it
 /// in both.
 ///
-/// Its text says whether the deadline has cut the attempt, and which attempt it was.
+/// Its text names the attempt, and the deadline if that has cut it.
 ///
-/// A retry after it costs the budget's `timeout_cost`; a request that is not idempotent is not repeated, since the server may
-/// have processed it.
+/// A retry after it costs the budget's `timeout_cost`; a request that is not idempotent is not repeated, since the
+/// server may have processed it.
 ///
 /// ```
 /// use http_retry::AttemptTimeout;
@@ -36,7 +36,7 @@ pub struct AttemptTimeout {
     after: Duration,
     limit: TimeLimit,
     attempt: u32,
-    /// The head had come.
+    /// `true` if the head of the response had arrived.
     answered: bool,
 }
 
@@ -59,7 +59,7 @@ impl AttemptTimeout {
         }
     }
 
-    /// The deadline has passed during a wait, this long after the start of the request.
+    /// Creates the error of a deadline that passed during a wait, this long after the start of the request.
     pub(crate) fn in_wait(after: Duration) -> Self {
         Self {
             limit: TimeLimit::DeadlineInWait,
@@ -67,12 +67,12 @@ impl AttemptTimeout {
         }
     }
 
-    /// The same of an attempt with this number.
+    /// Returns the same error for the attempt with this number.
     pub(crate) fn on_attempt(self, attempt: u32) -> Self {
         Self { attempt, ..self }
     }
 
-    /// The same of an attempt that the deadline has cut.
+    /// Returns the same error for an attempt that the deadline has cut.
     pub(crate) fn by_deadline(self) -> Self {
         Self {
             limit: TimeLimit::Deadline,
@@ -80,7 +80,7 @@ impl AttemptTimeout {
         }
     }
 
-    /// That of an attempt whose answer was not whole in its time.
+    /// Returns the same error for an attempt whose response was not whole in time.
     pub(crate) fn after_an_answer(self) -> Self {
         Self {
             answered: true,
@@ -88,8 +88,8 @@ impl AttemptTimeout {
         }
     }
 
-    /// The limit that was reached: of the attempt, from its start; or, if the deadline passed before an attempt could be
-    /// sent, the whole time that the request had.
+    /// Returns the limit that was reached: that of the attempt, from its start; or the whole time that the request had,
+    /// if the deadline passed before an attempt could be sent.
     #[must_use]
     pub fn after(&self) -> Duration {
         self.after
@@ -121,12 +121,12 @@ impl fmt::Display for AttemptTimeout {
 
 impl Error for AttemptTimeout {}
 
-/// The error of a response's body that ended before the length that the response told.
+/// The error of a response's body that ended before the length that the response announced.
 ///
-/// Some clients end such a body as if it were whole: hyper does on HTTP/2 if the stream is reset, or the connection goes
-/// away, with `NO_ERROR`. If the policy reads [whole answers](crate::RetryPolicyBuilder::whole_answers) and no retry follows,
-/// the caller gets the bytes that came and then this error, inside of the body's own: on reqwest, and on the tower layer if
-/// the body's error is a `Box<dyn Error + Send + Sync>`. [`IncompleteBody::of`] finds it.
+/// Some clients end such a body as if it were complete: hyper does on HTTP/2 if the stream is reset, or the connection
+/// goes away, with `NO_ERROR`. If the policy reads [responses whole](crate::RetryPolicyBuilder::whole_answers) and no
+/// retry follows, the caller gets the bytes that came and then this error, inside the body's own: on reqwest, and on
+/// the tower layer if the body's error is a `Box<dyn Error + Send + Sync>`. [`IncompleteBody::of`] finds it.
 ///
 /// ```
 /// use http_retry::IncompleteBody;
@@ -154,7 +154,7 @@ impl IncompleteBody {
         self.received
     }
 
-    /// Returns the number of bytes that the response told, in most clients by its `content-length`.
+    /// Returns the number of bytes that the response announced, in most clients by its `content-length`.
     #[must_use]
     pub fn expected(&self) -> u64 {
         self.expected
@@ -170,12 +170,12 @@ impl fmt::Display for IncompleteBody {
 
 impl Error for IncompleteBody {}
 
-/// The policy calls the request's last outcome a failure: by a rule (`do: fail`), or because no retries are left
-/// (`on_exhausted: fail`).
+/// The error of a request whose last outcome the policy calls a failure: by a rule (`do: fail`), or because no retries
+/// are left (`on_exhausted: fail`).
 ///
-/// Two stacks can report it: the tower layer, and reqwest-middleware inside `Error::Middleware`. Elsewhere, and on the tower
-/// layer with `unchanged_errors()`, the caller gets the last outcome, whose report says the same. An outcome that is already an error stays as
-/// it is.
+/// Two stacks can report it: the tower layer, and reqwest-middleware inside `Error::Middleware`. Elsewhere, and on the
+/// tower layer with `unchanged_errors()`, the caller gets the last outcome, whose report says the same. An outcome that
+/// is already an error is unchanged.
 ///
 /// ```
 /// # #[cfg(feature = "testing")] {
@@ -209,7 +209,7 @@ impl RequestFailed {
         Self { report }
     }
 
-    /// The attempts, and why no more followed.
+    /// Returns the report of the request: its attempts, and the reason that no more followed.
     #[must_use]
     pub fn report(&self) -> &RetryReport {
         &self.report

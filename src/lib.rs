@@ -51,14 +51,14 @@
 //! # Features
 //!
 //! `default = ["tower", "hyper", "http2"]`. A feature adds items, and no item decides otherwise because of one: another
-//! crate of your program may turn it on. Three features add to what can be read, and so to what can be decided: `hyper` and
-//! `http2` errors, `dialects` the JSON rows of a dialect that you chose. Name these yourself if you rely on them.
+//! crate of your program may turn it on. Three features add to what can be read, and so to what can be decided: `hyper`
+//! and `http2` errors, `dialects` the JSON rows of a dialect that you chose. Name these yourself if you rely on them.
 //!
 //! | feature | what it adds |
 //! |---|---|
 //! | `tower` | the layer |
 //! | `hyper` | recognises the errors of hyper and hyper-util |
-//! | `http2` | recognises the errors of h2 by type, not by their words |
+//! | `http2` | recognises the errors of h2 by type, not by their text |
 //! | `reqwest` | the middleware, and the layer on `reqwest::Client` |
 //! | `dialects` | [`dialect::Dialect`], and the JSON bodies of errors; implied by `serde` and `llm` |
 //! | `serde` | the document of `config` |
@@ -71,8 +71,8 @@
 //!
 //! # In a storm
 //!
-//! 800 requests a second go to a server that can serve 1,000. From second 20 to 30 it answers 503. Retries without a
-//! budget keep it down; with one it recovers at once:
+//! 800 requests a second go to a server that can serve 1,000. From second 20 to 30 it responds with 503. Retries
+//! without a budget keep it down; with one it recovers at once:
 //!
 // Without the feature an item is not there, and its name leads to the list of features.
 #![cfg_attr(

@@ -1,8 +1,8 @@
-//! Retry layers notice each other, and what their clients do: a mark that is set while an attempt is polled.
+//! A mark that is set while an attempt is polled, by which retry layers notice each other and the redirects of clients.
 //!
-//! The mark is a thread-local, so it costs no allocation and works where a request's extensions are private. An attempt
-//! that goes on in another task loses it; there only an extension of the request can tell of a layer further out, and of
-//! a redirect only that some attempt has lost one.
+//! The mark is a thread-local, so it costs no allocation and works even if a request's extensions are private. An
+//! attempt that continues in another task loses it. There only an extension of the request shows an outer layer, and a
+//! redirect is known only to belong to some attempt.
 
 use http_retry_core::adapter::Redirected;
 use std::cell::Cell;
@@ -12,7 +12,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A layer, told apart from all others while it is in use.
+/// The identity of a layer, unique while the layer is in use.
 pub(crate) type LayerId = NonZeroUsize;
 
 thread_local! {
@@ -22,19 +22,19 @@ thread_local! {
 /// The attempt that this thread polls.
 #[derive(Debug, Clone, Copy)]
 struct PolledAttempt {
-    /// The layer furthest out whose attempt it is.
+    /// The outermost layer whose attempt it is.
     outermost: Option<LayerId>,
-    /// The attempt furthest in has followed a redirect in this poll.
+    /// `true` if the innermost attempt has followed a redirect in this poll.
     redirected: bool,
 }
 
-/// Returns `true` if the current poll is part of an attempt of a retry layer further out.
+/// Returns `true` if the current poll is part of an attempt of an outer retry layer.
 pub(crate) fn is_inside() -> bool {
     POLLED.get().outermost.is_some()
 }
 
-/// Tells every attempt that is polled here, and all others where none is, that a client follows a redirect; with the path
-/// that it was asked for first.
+/// Records that a client follows a redirect, and the path of the first request: in every attempt that is polled on
+/// this thread, and in the list that all other attempts look at.
 #[cfg_attr(
     not(any(feature = "reqwest", test)),
     expect(dead_code, reason = "no other client follows redirects")
@@ -45,13 +45,13 @@ pub(crate) fn follows_redirect(path: Option<&str>) {
         redirected: polled.outermost.is_some(),
         ..polled
     });
-    note(path, polled.outermost);
+    record_redirect(path, polled.outermost);
 }
 
-/// One attempt of a layer: what sets the mark, and what was seen of redirects by it.
+/// One attempt of a layer, which sets the mark while it is polled, and the redirects seen in it.
 #[derive(Debug)]
 pub(crate) struct AttemptMark {
-    /// A layer that repeats nothing leaves the mark as it is.
+    /// `false` for a layer that repeats nothing, which sets no mark.
     repeats: bool,
     redirected: AtomicBool,
     /// The number of redirects in the whole process when the attempt began.
@@ -71,13 +71,13 @@ impl AttemptMark {
         self.repeats
     }
 
-    /// A part of the attempt, which this layer makes, is polled until the guard is dropped.
+    /// Sets the mark of this attempt until the guard is dropped.
     #[inline]
     pub(crate) fn polled(&self, layer: LayerId) -> Option<PollGuard<'_>> {
         self.repeats.then(|| PollGuard::new(self, layer))
     }
 
-    /// Polls a part of the attempt.
+    /// Polls a part of the attempt under its mark.
     pub(crate) fn around<T>(&self, layer: LayerId, poll: impl FnOnce() -> T) -> T {
         let _within = self.polled(layer);
         poll()
@@ -95,7 +95,7 @@ impl AttemptMark {
     }
 }
 
-/// The mark is set until this is dropped.
+/// A guard that restores the mark of the outer attempt when it is dropped.
 pub(crate) struct PollGuard<'a> {
     mark: &'a AttemptMark,
     before: PolledAttempt,
@@ -107,6 +107,7 @@ impl<'a> PollGuard<'a> {
         let before = POLLED.get();
         POLLED.set(PolledAttempt {
             outermost: before.outermost.or(Some(layer)),
+            // A redirect of an earlier inner attempt is not one of this attempt.
             redirected: false,
         });
         Self { mark, before }
@@ -120,6 +121,7 @@ impl Drop for PollGuard<'_> {
         if redirected {
             self.mark.redirected.store(true, Ordering::Relaxed);
         }
+        // The outer attempt has followed every redirect that an inner one has.
         POLLED.set(PolledAttempt {
             redirected: self.before.redirected || redirected,
             ..self.before
@@ -127,50 +129,57 @@ impl Drop for PollGuard<'_> {
     }
 }
 
-/// The number of redirects kept. An attempt with more of them meanwhile counts as one that may have been redirected.
-const KEPT: usize = 1024;
+/// The number of recent redirects that are kept. If more of them happen during an attempt, it may have been redirected.
+const MAX_RECENT_REDIRECTS: usize = 1024;
 
-/// Redirects so far, modulo 2^32. What an attempt leads to happens after its beginning and before its end, whichever
-/// tasks it goes through, so relaxed order is enough.
-static COUNT: AtomicU32 = AtomicU32::new(0);
-static LATEST: Mutex<VecDeque<Redirect>> = Mutex::new(VecDeque::new());
+/// The number of redirects so far, modulo 2^32. Relaxed order is enough: an attempt's redirects happen after its
+/// beginning and before its end, whichever tasks it goes through.
+static REDIRECT_COUNT: AtomicU32 = AtomicU32::new(0);
+static RECENT_REDIRECTS: Mutex<VecDeque<Redirect>> = Mutex::new(VecDeque::new());
 
 #[derive(Debug, Clone, Copy)]
 struct Redirect {
-    /// The hash of the path that was asked for first.
+    /// The hash of the path of the first request.
     path: Option<u64>,
-    /// The layer furthest out that saw it; nobody where it happened outside of every attempt.
+    /// The outermost layer that saw it, or `None` if it happened outside of every attempt.
     seen_by: Option<LayerId>,
 }
 
 fn count() -> u32 {
-    COUNT.load(Ordering::Relaxed)
+    REDIRECT_COUNT.load(Ordering::Relaxed)
 }
 
-fn note(path: Option<&str>, seen_by: Option<LayerId>) {
-    let mut latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);
-    if latest.len() == KEPT {
-        latest.pop_front();
+fn record_redirect(path: Option<&str>, seen_by: Option<LayerId>) {
+    let mut recent = RECENT_REDIRECTS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    if recent.len() == MAX_RECENT_REDIRECTS {
+        recent.pop_front();
     }
     let path = path.map(hash);
-    latest.push_back(Redirect { path, seen_by });
-    COUNT.fetch_add(1, Ordering::Relaxed);
+    recent.push_back(Redirect { path, seen_by });
+    // Under the lock, so that `has_new_redirect` sees the count and the list agree.
+    REDIRECT_COUNT.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Returns `true` if a redirect since then may be that of an attempt for this path, unseen by this layer: one for the same path
-/// that nobody saw, or that another layer saw, perhaps further in and in another task.
+/// Returns `true` if a redirect since then may be that of an attempt on this path, unseen by this layer: one on the
+/// same path that no layer saw, or that another layer saw, perhaps an inner one in another task.
 fn has_new_redirect(before: u32, path: Option<&str>, layer: LayerId) -> bool {
+    // The usual case takes no lock.
     if count() == before {
         return false;
     }
     let path = path.map(hash);
-    let latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);
+    let recent = RECENT_REDIRECTS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
     let new = usize::try_from(count().wrapping_sub(before)).unwrap_or(usize::MAX);
-    let anothers = |redirect: &Redirect| {
+    let is_anothers = |redirect: &Redirect| {
         let paths = path.zip(redirect.path);
         redirect.seen_by == Some(layer) || paths.is_some_and(|(one, other)| one != other)
     };
-    new > latest.len() || !latest.iter().rev().take(new).all(anothers)
+    // Redirects that were pushed out of the list may have been any attempt's.
+    new > recent.len() || !recent.iter().rev().take(new).all(is_anothers)
 }
 
 fn hash(path: &str) -> u64 {
@@ -182,8 +191,8 @@ fn hash(path: &str) -> u64 {
 /// A layer's knowledge of the redirects of the client below it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Redirects {
-    told: RedirectMode,
-    /// An answer came from another URL by a redirect that nobody saw, so the layer was told wrong.
+    mode: RedirectMode,
+    /// `true` once a response came from another URL by a redirect that was not seen, so that the mode is wrong.
     disproved: Arc<AtomicBool>,
 }
 
@@ -196,9 +205,9 @@ pub(crate) struct Redirects {
 pub(crate) enum RedirectMode {
     #[default]
     Nothing,
-    /// It follows no redirects.
+    /// The client follows no redirects.
     Off,
-    /// It marks the attempt that follows one.
+    /// The client marks the attempt that follows one.
     Watched,
 }
 
@@ -210,10 +219,10 @@ pub(crate) struct RedirectTracker<'a> {
     pub(crate) mark: &'a AttemptMark,
 }
 
-/// An attempt as its client shows it.
+/// The evidence of redirects that the client of an attempt shows.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct RedirectEvidence<'a> {
-    /// The client may follow redirects itself.
+    /// `true` if the client may follow redirects itself.
     pub(crate) may_follow: bool,
     /// The request's path, if it is known.
     pub(crate) path: Option<&'a str>,
@@ -225,44 +234,45 @@ impl Redirects {
     /// Returns `true` if the client follows no redirects.
     #[cfg(feature = "reqwest")]
     pub(crate) fn are_off(&self) -> bool {
-        self.told == RedirectMode::Off
+        self.mode == RedirectMode::Off
     }
 
     #[cfg_attr(
         not(any(feature = "reqwest", test)),
         expect(dead_code, reason = "no other client follows redirects")
     )]
-    pub(crate) fn with_mode(told: RedirectMode) -> Self {
+    pub(crate) fn with_mode(mode: RedirectMode) -> Self {
         Self {
-            told,
+            mode,
             disproved: Arc::default(),
         }
     }
 
     /// Compares the URLs of request and response, to notice a redirect that should have been seen.
     pub(crate) fn check(&self, mark: &AttemptMark, urls: Option<(&str, &str)>) {
-        let checked = self.told != RedirectMode::Nothing && !mark.is_redirected();
-        let urls = urls.filter(|_| checked);
-        if urls.is_some_and(|(asked, answered)| place(asked) != place(answered)) {
+        let is_checked = self.mode != RedirectMode::Nothing && !mark.is_redirected();
+        let urls = urls.filter(|_| is_checked);
+        if urls.is_some_and(|(requested, final_url)| sent_part(requested) != sent_part(final_url)) {
             self.disproved.store(true, Ordering::Relaxed);
         }
     }
 }
 
 impl RedirectTracker<'_> {
-    /// Judges if the client followed a redirect in this attempt; `harmless` if the request may be processed twice.
-    pub(crate) fn redirected(&self, harmless: bool, trail: RedirectEvidence<'_>) -> Redirected {
-        self.redirects.check(self.mark, trail.urls);
-        let unseen = || {
+    /// Judges if the client followed a redirect in this attempt. `harmless` is `true` if the request may be processed
+    /// twice.
+    pub(crate) fn redirected(&self, harmless: bool, evidence: RedirectEvidence<'_>) -> Redirected {
+        self.redirects.check(self.mark, evidence.urls);
+        let may_be_unseen = || {
             self.mark
-                .may_be_redirected_elsewhere(self.layer, trail.path)
+                .may_be_redirected_elsewhere(self.layer, evidence.path)
         };
-        let unknown = match self.redirects.told {
+        let unknown = match self.redirects.mode {
             _ if self.mark.is_redirected() => return Redirected::Yes,
-            _ if !trail.may_follow => false,
+            _ if !evidence.may_follow => false,
             _ if self.redirects.disproved.load(Ordering::Relaxed) => true,
             RedirectMode::Nothing => true,
-            RedirectMode::Watched => unseen(),
+            RedirectMode::Watched => may_be_unseen(),
             RedirectMode::Off => false,
         };
         if unknown {
@@ -273,8 +283,8 @@ impl RedirectTracker<'_> {
     }
 }
 
-/// A URL without what a client keeps to itself: its user info and its fragment.
-fn place(url: &str) -> (&str, &str) {
+/// Returns a URL without its user info and fragment, which a client does not send in it.
+fn sent_part(url: &str) -> (&str, &str) {
     let url = url.split_once('#').map_or(url, |(url, _)| url);
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
@@ -288,7 +298,7 @@ mod tests {
     use super::*;
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
-    /// The redirects of one test are no others'.
+    /// A lock that keeps the redirects of one test out of the others.
     static ALONE: Mutex<()> = Mutex::new(());
 
     fn alone() -> MutexGuard<'static, ()> {
@@ -334,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_of_the_same_path_unseen_may_be_its_own() {
+    fn an_unseen_redirect_on_the_same_path_may_be_its_own() {
         let _alone = alone();
         let [layer, other] = layers();
         let follows_in = |by: Option<LayerId>| {
@@ -356,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_redirects_to_remember_may_be_anybodys() {
+    fn a_forgotten_redirect_may_be_any_attempts() {
         let _alone = alone();
         let [layer, _] = layers();
         let mark = AttemptMark::new(true);
@@ -376,33 +386,33 @@ mod redirects_tests {
     use super::*;
 
     #[test]
-    fn a_place_is_a_url_without_user_info_and_fragment() {
+    fn the_sent_part_of_a_url_has_no_user_info_and_no_fragment() {
         for url in [
             "http://h/a@b?c",
             "http://u:p@h/a@b?c",
             "http://u@h/a@b?c#d@e",
         ] {
-            assert_eq!(place(url), ("http", "h/a@b?c"));
+            assert_eq!(sent_part(url), ("http", "h/a@b?c"));
         }
-        assert_ne!(place("http://h/"), place("https://h/"));
+        assert_ne!(sent_part("http://h/"), sent_part("https://h/"));
     }
 
     #[test]
-    fn an_answer_from_elsewhere_disproves_what_was_told_for_good() {
+    fn a_response_from_another_url_disproves_the_mode_for_good() {
         let redirects = Redirects::with_mode(RedirectMode::Off);
         let mark = AttemptMark::new(true);
-        let watch = RedirectTracker {
+        let tracker = RedirectTracker {
             redirects: &redirects,
             layer: LayerId::MIN,
             mark: &mark,
         };
-        let redirected = |asked, answered| {
-            let trail = RedirectEvidence {
+        let redirected = |requested, final_url| {
+            let evidence = RedirectEvidence {
                 may_follow: true,
                 path: None,
-                urls: Some((asked, answered)),
+                urls: Some((requested, final_url)),
             };
-            watch.redirected(false, trail)
+            tracker.redirected(false, evidence)
         };
         let unknown = Redirected::Unknown { harmless: false };
         assert_eq!(redirected("http://h/a", "http://h/a"), Redirected::No);

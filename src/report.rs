@@ -7,8 +7,8 @@
 //! | counters and histograms | `MetricsObserver`, with the feature `metrics` |
 //! | the requests that have no retries left | [`DeadLetters`], named by the policy's `on_exhausted` |
 //!
-//! Events and reports hold no query string, user info, header value or body. A [`DeadLetter`] does, since the request is
-//! to be sent again from it.
+//! Events and reports hold no query string, user info, header value or body. A [`DeadLetter`] does, so that the request
+//! can be sent again from it.
 
 pub use crate::error::RequestFailed;
 #[doc(inline)]

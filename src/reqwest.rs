@@ -1,6 +1,6 @@
 //! The reqwest adapter: a middleware for reqwest-middleware.
 //!
-//! A `reqwest::Client` is also a tower service, so [`RetryLayer`](crate::tower::RetryLayer) goes on it directly.
+//! A `reqwest::Client` is also a tower service, so [`RetryLayer`](crate::tower::RetryLayer) wraps it directly.
 
 mod build;
 mod chain;

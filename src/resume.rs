@@ -100,5 +100,5 @@ pub use settings::Resume;
 
 pub(crate) use download::{Resend, RestRequest, Sending};
 pub(crate) use mark::ResumeValidator;
-pub(crate) use response::{Resumable, is_redirected, marked};
+pub(crate) use response::{Resumable, is_redirected, mark_other_origin};
 pub(crate) use terms::{DownloadOptions, DownloadTerms};

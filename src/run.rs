@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 /// Retries async operations under a policy and a budget, by the same rules as HTTP requests.
 ///
-/// The policy judges an operation's errors and what it says of itself ([`idempotent`](Self::idempotent)). It has no URL, no
-/// headers and no body, so rules about those do not match, and it goes to no other service. Clones share the budget and the
+/// The policy judges an operation by its errors and by [`idempotent`](Self::idempotent). An operation has no URL, no
+/// headers and no body, so rules about those do not match, and it does not fail over. Clones share the budget and the
 /// gate.
 ///
 /// ```
@@ -79,14 +79,14 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// A runner on tokio's clock, with a default budget and a gate of its own.
+    /// Creates a runner on tokio's clock, with a default budget and a gate of its own.
     #[must_use]
     pub fn new(policy: RetryPolicy) -> Self {
         Self::on(crate::runtime::TokioRuntime, policy)
     }
 
-    /// A runner with a policy for each service, on tokio's clock; [`Runner::service`] names the service.
-    /// [`Runner::budget`] pays where that has no budget of its own. An operation does not fail over: it has no URL.
+    /// Creates a runner with a policy for each service, on tokio's clock; [`Runner::service`] names the service.
+    /// [`Runner::budget`] pays if the service has no budget of its own. An operation does not fail over: it has no URL.
     #[must_use]
     pub fn for_services(services: &crate::services::Services) -> Self {
         Self::for_services_on(crate::runtime::TokioRuntime, services)
@@ -98,15 +98,16 @@ impl Runner {
         Self::routed_on(runtime, services.clone())
     }
 
-    /// A runner that follows a document and its changes, on tokio's clock; [`Runner::service`] names the service.
-    /// The document decides; [`Runner::budget`] pays where it names no budget.
+    /// Creates a runner that follows a document and its changes, on tokio's clock; [`Runner::service`] names the
+    /// service. The document decides; [`Runner::budget`] pays if it names no budget.
     #[cfg(feature = "serde")]
     #[must_use]
     pub fn from_config(config: &crate::config::RetryConfig) -> Self {
         Self::routed(config.clone())
     }
 
-    /// A runner with a route by a [`Router`] of any kind, on tokio's clock; [`Runner::service`] names the service.
+    /// Creates a runner that takes the route from a [`Router`], on tokio's clock; [`Runner::service`] names the
+    /// service.
     #[must_use]
     pub fn routed(router: impl Router) -> Self {
         Self::routed_on(crate::runtime::TokioRuntime, router)
@@ -118,7 +119,7 @@ impl Runner {
         Self::with_engine(Engine::routed(Arc::new(router), Arc::new(runtime)))
     }
 
-    /// A runner on a runtime of your own, with a default budget of its own.
+    /// Creates a runner on a runtime of your own, with a default budget and a gate of its own.
     #[must_use]
     pub fn on(runtime: impl Runtime, policy: RetryPolicy) -> Self {
         Self::with_engine(Engine::new(policy, Arc::new(runtime)))
@@ -136,8 +137,8 @@ impl Runner {
     engine_settings!();
     redirect_settings!();
 
-    /// Whether running the operation twice does no more harm than once. Default false: it is repeated only after errors
-    /// that the classifier judges [`Reach::Unsent`](crate::Reach::Unsent) or [`Reach::Refused`](crate::Reach::Refused).
+    /// Declares the operation safe to repeat, or not. Default `false`: it is repeated only after errors that the
+    /// classifier judges [`Reach::Unsent`](crate::Reach::Unsent) or [`Reach::Refused`](crate::Reach::Refused).
     #[must_use]
     pub fn idempotent(self, idempotent: bool) -> Self {
         Self {
@@ -146,8 +147,8 @@ impl Runner {
         }
     }
 
-    /// The operation's service: it chooses the policy of `for_services` or of a document, the budget of
-    /// [`budgets`](Self::budgets) and the gate, and names the events. Default: none, whose name is empty.
+    /// Sets the operation's service, which selects the policy of `for_services` or of a document, the budget of
+    /// [`budgets`](Self::budgets) and the gate, and is named in the events. Default: none, with an empty name.
     #[must_use]
     pub fn service(self, name: impl Into<Arc<str>>) -> Self {
         Self {
@@ -156,8 +157,8 @@ impl Runner {
         }
     }
 
-    /// The slot for the report of each run. Of concurrent runs the last to end overwrites the others, so give each its
-    /// own (`runner.clone().report_to(slot)`).
+    /// Sets the slot for the report of each run. The last of several concurrent runs overwrites the others, so give
+    /// each its own slot (`runner.clone().report_to(slot)`).
     #[must_use]
     pub fn report_to(self, slot: ReportSlot) -> Self {
         Self {
@@ -166,8 +167,8 @@ impl Runner {
         }
     }
 
-    /// Runs the operation until it succeeds or a check refuses another attempt. `judge` says what an error means: its class
-    /// and reach, or a [`Verdict`] that also says when to come back.
+    /// Runs the operation until it succeeds or a check refuses another attempt. `judge` returns the class and reach of
+    /// an error, or a [`Verdict`], which can also have a delay.
     ///
     /// An attempt timeout or a deadline cuts an attempt only if another one follows; the last one runs to its end,
     /// since no error can report a timeout.
@@ -201,10 +202,10 @@ impl Runner {
     /// Runs the operation as [`Runner::run`] does; the policy judges its errors, by
     /// [`classify_error`](crate::RetryPolicyBuilder::classify_error) and the standard error table.
     ///
-    /// So an operation may read an answer's body: a body that is cut, reset or late counts as the same failure before
-    /// the head, with the reach [`Reach::Answered`](crate::Reach::Answered). An error of reqwest's `error_for_status` is
-    /// judged by its status; its headers are lost. The policy reads the source chain of reqwest's, hyper's and I/O errors and of a
-    /// `Box<dyn Error + Send + Sync>`; make any other type known by `classify_error(|_: &MyError| ())`.
+    /// So an operation may read a response's body: a body that is cut, reset or late counts as the same failure before
+    /// the head, with the reach [`Reach::Answered`](crate::Reach::Answered). An error of reqwest's `error_for_status`
+    /// is judged by its status; its headers are lost. The policy reads the source chain of reqwest's, hyper's and I/O
+    /// errors and of a `Box<dyn Error + Send + Sync>`; make any other type known by `classify_error(|_: &MyError| ())`.
     ///
     /// # Errors
     ///
@@ -230,9 +231,10 @@ impl Runner {
         })
     }
 
-    /// The gate of the service, which joins its fleet, if it is shared.
+    /// Returns the gate of the service. A shared gate joins its fleet.
     fn gate_key(&self, route: &Route) -> GateKey {
         let key = self.engine.gate.key_of(&self.service);
+        // Operations without a service name have nothing in common with those of another process.
         if self.service.is_empty() || route.policy().gate_wait_limit().is_none() {
             return key;
         }
@@ -264,10 +266,10 @@ impl Runner {
         let mut recorder = ReportRecorder::new(subject.clone(), observers, slot, started);
         recorder.names_unknown(self.engine.unknown_service(&route, named));
         let key = self.gate_key(&route);
-        let way = (Arc::clone(&self.engine), route);
-        let mut state = CallState::of(way, session, subject, recorder);
+        let routed = (Arc::clone(&self.engine), route);
+        let mut state = CallState::new(routed, session, subject, recorder);
         state.gate_key = key;
-        Driver::of(client, Repeatable, state, DriverStart::Request(()))
+        Driver::with_state(client, Repeatable, state, DriverStart::Request(()))
             .run()
             .await
     }

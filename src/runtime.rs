@@ -47,8 +47,8 @@ mod tokio_runtime {
 
         fn key_entropy(&self) -> u128 {
             let half = || SysRng.try_next_u64().ok().map(u128::from);
-            let of_the_system = half().zip(half()).map(|(high, low)| high << 64 | low);
-            of_the_system.unwrap_or_else(|| hashed_key(self.moment()))
+            let system_entropy = half().zip(half()).map(|(high, low)| high << 64 | low);
+            system_entropy.unwrap_or_else(|| hashed_key(self.moment()))
         }
     }
 }
@@ -59,7 +59,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn entropy_never_comes_twice() {
+    fn key_entropy_never_repeats() {
         let keys = (0..1_000).map(|_| TokioRuntime.key_entropy());
         assert_eq!(keys.collect::<BTreeSet<_>>().len(), 1_000);
     }

@@ -3,7 +3,7 @@
 //! # Order in a stack
 //!
 //! ```text
-//!   error_for_status      sees the final answer
+//!   error_for_status      sees the final response
 //!   circuit breaker       sees one result per request
 //! > RetryLayer
 //!   concurrency limit     holds no permit while a retry waits
@@ -15,7 +15,7 @@
 //!
 //! A layer that follows redirects belongs outside of this one. Below it, this layer does not see that a POST was
 //! redirected before it ended with 429 or a refused connection, and sends it again. On `reqwest::Client`, which follows
-//! redirects by itself, see [`RetryLayer::redirects_watched`].
+//! redirects itself, see [`RetryLayer::redirects_watched`].
 //!
 //! </div>
 //!

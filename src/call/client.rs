@@ -1,4 +1,4 @@
-//! The door to a client.
+//! The interface between the driver and a client.
 
 use crate::client::error_chain::{is_of_reqwest, outcome_of};
 use crate::client::requests::Requests;
@@ -16,7 +16,7 @@ type BoxError = Box<dyn Error + Send + Sync>;
 
 /// A client, as the driver sees it.
 ///
-/// It does not say `Send`: whoever boxes the driver does, where the types are known.
+/// Its futures need not be `Send`: the adapters that box a driver require that, where the types are known.
 pub trait Client: Sized {
     type Request;
     type Requests: Requests<Self::Request>;
@@ -30,7 +30,7 @@ pub trait Client: Sized {
         Poll::Ready(Ok(()))
     }
 
-    /// Gives up the place that the client keeps for a request. Returns `true` if it kept one.
+    /// Releases the capacity that `poll_ready` has reserved. Returns `true` if there was any.
     fn release(&mut self) -> bool {
         false
     }
@@ -41,12 +41,12 @@ pub trait Client: Sized {
         attempt: Attempt,
     ) -> impl Future<Output = AttemptResult<Self>>;
 
-    /// Lets no later request share the connection of the last attempt, which was cut or ended with this error.
+    /// Keeps later requests off the connection of the last attempt, which was cut or ended with this error.
     fn leave_connection(&mut self, policy: &RetryPolicy, error: Option<&Self::Error>) {
         let _ = (policy, error);
     }
 
-    /// Returns `true` if the client may follow redirects, whatever its errors say.
+    /// Returns `true` if the client may follow redirects, even if its errors do not show it.
     fn may_follow() -> bool {
         false
     }
@@ -54,13 +54,13 @@ pub trait Client: Sized {
     /// Reads an error.
     fn error_facts<'a>(&self, policy: &RetryPolicy, error: &'a Self::Error) -> ErrorFacts<'a>;
 
-    /// Returns the text of an error all along its chain, for rules that look there.
+    /// Returns the text of an error along its whole chain, for rules that match it.
     fn error_text(policy: &RetryPolicy, error: &Self::Error, kind: Option<ErrorKind>) -> String {
         let _ = (policy, error, kind);
         String::new()
     }
 
-    /// Returns a function that puts an error of this crate into the client's type, if that can hold one.
+    /// Returns a function that converts an error of this crate to the client's error type, if that can hold one.
     fn own_error() -> Option<fn(OwnError) -> Self::Error> {
         None
     }
@@ -71,7 +71,7 @@ pub trait Client: Sized {
 pub enum OwnError {
     /// An attempt had no time left.
     Timeout(AttemptTimeout),
-    /// The policy calls the answer a failure.
+    /// The policy calls the response a failure.
     Failed(RequestFailed),
 }
 
@@ -97,9 +97,9 @@ pub struct ErrorFacts<'a> {
     pub(crate) outcome: Outcome<'static>,
     /// The name of its type, as the client below makes it.
     pub(crate) type_name: &'static str,
-    /// It comes from a client that may follow redirects.
+    /// `true` if it comes from a client that may follow redirects.
     pub(crate) may_follow: bool,
-    /// The path that was asked for, if the error tells it.
+    /// The path of the request, if the error contains it.
     pub(crate) path: Option<&'a str>,
 }
 
@@ -117,23 +117,24 @@ pub(crate) fn http_error_facts(
     }
 }
 
-/// Writes which attempt this is, if the server is to know; a request with too many headers goes without. A repeated
-/// request of gRPC says how many were sent before it (gRFC A6, "Exposed retry metadata").
+/// Adds the number of the attempt for the server; a request without room for another header goes without. A repeated
+/// request of gRPC also gets the number of attempts before it (gRFC A6, "Exposed retry metadata").
 pub(crate) fn number<R: Requests<Q>, Q>(
     header: Option<&HeaderName>,
     request: &mut Q,
     attempt: Attempt,
 ) {
-    static BEFORE: HeaderName = HeaderName::from_static("grpc-previous-rpc-attempts");
+    static PREVIOUS_ATTEMPTS: HeaderName = HeaderName::from_static("grpc-previous-rpc-attempts");
     let head = R::head(request);
     let is_grpc = attempt.number() > 1
         && head.is_some_and(|head| head.value("content-type").is_some_and(is_grpc));
-    let before = is_grpc.then(|| (&BEFORE, attempt.number().saturating_sub(1)));
+    let before = is_grpc.then(|| (&PREVIOUS_ATTEMPTS, attempt.number().saturating_sub(1)));
     let numbers = header.map(|header| (header, attempt.number()));
     let Some(headers) = R::headers_mut(request) else {
         return;
     };
     for (name, number) in numbers.into_iter().chain(before) {
+        // An earlier number must not stay, even if there is no room for the new one.
         headers.remove(name);
         let _ = headers.try_insert(name, HeaderValue::from(number));
     }

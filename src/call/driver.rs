@@ -43,21 +43,21 @@ pub(crate) struct CallState<C: Client> {
     pub(super) session: RetrySession,
     pub(super) budget: RetryBudget,
     pub(super) recorder: ReportRecorder,
-    /// Kept only if the policy may need it in the end.
+    /// `None` unless a failover, a dead letter or a made-up response may need it.
     pub(super) head: Option<Box<KeptHead>>,
     /// The gate of the requests that share a rate limit with this one.
     pub(crate) gate_key: GateKey,
     /// The right to send the attempt under way, and that of narrower limits.
     pub(super) permit: Option<HeldPermit>,
     pub(super) narrower: Vec<(GateKey, HeldPermit)>,
-    /// The client must be asked before the next attempt whether it is ready.
-    pub(super) asks_ready: bool,
+    /// `true` if the client must be polled for readiness before the next attempt.
+    pub(super) must_poll_ready: bool,
     /// The redirects seen in the last attempt.
     pub(super) mark: AttemptMark,
     pub(super) limit: Option<Limit>,
     pub(super) saved: Option<SavedOf<C>>,
     /// `None` until an attempt has ended.
-    pub(super) ended: Option<Box<LastAttempt<C>>>,
+    pub(super) last: Option<Box<LastAttempt<C>>>,
     /// The retry that is scheduled, and the service that it leaves.
     pub(super) paid: Option<Box<PaidRetry>>,
     pub(super) moved_from: Option<Box<MovedFrom>>,
@@ -97,14 +97,14 @@ pub(super) struct MovedFrom {
 }
 
 impl<C: Client> Driver<C> {
-    /// A driver of a call that some first attempt was, or is to be, made for.
+    /// Creates the driver of a call, before or after its first attempt.
     pub(crate) fn new(
         call: Call<C>,
         client: C,
         requests: C::Requests,
-        begin: DriverStart<C>,
+        start: DriverStart<C>,
     ) -> Self {
-        let request = match &begin {
+        let request = match &start {
             DriverStart::Request(request) => Some(request),
             DriverStart::Ended(..) | DriverStart::TimedOut => None,
         };
@@ -118,9 +118,11 @@ impl<C: Client> Driver<C> {
             ..
         } = call;
         let engine = Arc::clone(&permit.engine);
+        // After the first attempt the request itself is gone. Its saved copy still has the head; `options` has the
+        // facts of a request that was not saved.
         let saved_head = saved.as_ref().and_then(C::Requests::saved_head);
         let head = request.and_then(C::Requests::head).or(saved_head);
-        let way = (&*engine, &*route);
+        let context = (&*engine, &*route);
         let keyed = head.is_some_and(|head| has_own_key(route.policy(), head));
         let facts = options.facts(head).keyed(keyed);
         let subject = options.subject(&route, head);
@@ -131,12 +133,12 @@ impl<C: Client> Driver<C> {
             None
         };
         let gate_key = match head {
-            Some(head) => key_at_the_gate(way, &subject.authority, head),
+            Some(head) => key_at_the_gate(context, &subject.authority, head),
             None => options.gate_key(),
         };
         let session = options.session(route.policy(), facts, started);
         let session = session.with_method(subject.method.clone()).of_request(line);
-        let kept = head.filter(|_| route.keeps_head()).map(kept_head);
+        let head_copy = head.filter(|_| route.keeps_head()).map(kept_head);
         let named = options.own().and_then(|own| own.service_name());
         let unknown = engine.unknown_service(&route, named);
         let recorder = ReportRecorder::new(
@@ -146,39 +148,43 @@ impl<C: Client> Driver<C> {
             started,
         );
         let routed = (engine, route);
-        let mut state = CallState::of(routed, session, subject, recorder);
+        let mut state = CallState::new(routed, session, subject, recorder);
         state.recorder.names_unknown(unknown);
-        state.permit = Some(permit).filter(|permit| permit.place.is_some());
-        state.head = kept;
+        // An empty permit has nothing to report to the gate when the attempt ends.
+        state.permit = Some(permit).filter(|permit| permit.inner.is_some());
+        state.head = head_copy;
         state.gate_key = gate_key.unwrap_or_default();
         state.mark = mark;
         state.saved = saved;
-        Self::of(client, requests, state, begin)
+        Self::with_state(client, requests, state, start)
     }
 
-    /// A driver that starts from a request's state.
-    pub(crate) fn of(
+    /// Creates a driver that starts from a request's state.
+    pub(crate) fn with_state(
         mut client: C,
         requests: C::Requests,
         mut state: CallState<C>,
-        begin: DriverStart<C>,
+        start: DriverStart<C>,
     ) -> Self {
         let (mut first, mut next) = (None, None);
-        match begin {
+        match start {
             DriverStart::Request(request) => {
                 first = Some(Box::new(request));
                 let now = Moment::new(state.engine.runtime.now());
                 next = Some(state.session.step(Event::Start, now));
             }
             DriverStart::Ended(result, judged) => {
-                state.attempt_starts(state.session.started());
+                // The attempt went out before there was a driver, so its start is recorded now.
+                state.start_attempt(state.session.started());
                 next = Some(state.attempt_ended(&client, result, judged));
-                state.asks_ready = true;
+                // The caller's `poll_ready` covers the first attempt only.
+                state.must_poll_ready = true;
             }
             DriverStart::TimedOut => {
-                state.attempt_starts(state.session.started());
+                state.start_attempt(state.session.started());
                 client.leave_connection(state.session.policy(), None);
-                state.asks_ready = true;
+                // The next command may need a fleet's answer, which only `carry_out` can await: `next` stays `None`.
+                state.must_poll_ready = true;
             }
         }
         Self {
@@ -199,9 +205,9 @@ impl<C: Client> Driver<C> {
         async move { self.carry_out().await }
     }
 
-    /// Very many calls may wait at once for the first of their attempts, or be under way, so what is large and rarely
-    /// wanted is in a box of its own.
     async fn carry_out(&mut self) -> AttemptResult<C> {
+        // Thousands of calls may be in flight at once, and an async function is as large as its largest await. So each
+        // step has a box of its own, which lives only as long as the step.
         let mut command = match self.next.take() {
             Some(command) => command,
             None => Box::pin(self.cut_first()).await,
@@ -227,7 +233,7 @@ impl<C: Client> Driver<C> {
         }
     }
 
-    /// Waits at the gate. The client was ready for a first attempt; who waits holds no place of the client, and takes one
+    /// Waits at the gate. A client that was ready for the first attempt is released for the wait, and polled again
     /// afterwards.
     async fn admit(&mut self) -> Command {
         let Self { client, state, .. } = self;
@@ -238,14 +244,14 @@ impl<C: Client> Driver<C> {
         let mut released = false;
         let mut release = || released = kind == CallKind::Newcomer && client.release();
         let waited = state.pass_the_gates(kind, &mut release).await;
-        state.asks_ready |= released;
+        state.must_poll_ready |= released;
         let now = Moment::new(state.engine.runtime.now());
         match waited {
             Some(waited) => state.session.step(Event::Admitted(waited), now),
-            None if state.out_of_time() => state.fails(StopReason::DeadlineExceeded),
-            // Some outcome must come of the request, so an attempt goes out all the same.
+            None if state.out_of_time() => state.fail(StopReason::DeadlineExceeded),
+            // There is no outcome to return, so the attempt is sent although the deadline has passed.
             None => {
-                state.asks_ready = true;
+                state.must_poll_ready = true;
                 state.session.step(Event::Admitted(Duration::ZERO), now)
             }
         }
@@ -266,14 +272,16 @@ impl<C: Client> Driver<C> {
             state.saved = saved;
             return Ok(request);
         }
-        let is_gone = state.result().is_none();
-        let is_whole = |saved: &SavedOf<C>| is_gone || C::Requests::is_whole(saved, false);
+        // A body that is shared with earlier attempts may have lost bytes to them since the retry was planned. Without
+        // an outcome to return instead, it is sent unchecked.
+        let has_no_result = state.result().is_none();
+        let is_whole = |saved: &SavedOf<C>| has_no_result || C::Requests::is_whole(saved, false);
         let Some(saved) = state.saved.take().filter(is_whole) else {
-            // A body that is shared with earlier attempts may have lost it to them by now.
-            return Err(state.fails(StopReason::BodyNotReplayable));
+            return Err(state.fail(StopReason::BodyNotReplayable));
         };
-        if let Some(ended) = &mut state.ended {
-            ended.result = None;
+        // From here on the retry is sent: drop the last response, make a failover final, and spend the tokens.
+        if let Some(last) = &mut state.last {
+            last.result = None;
         }
         state.moved_from = None;
         if let Some(paid) = state.paid.take() {
@@ -285,46 +293,47 @@ impl<C: Client> Driver<C> {
         Ok(request)
     }
 
-    /// Waits for the client until the deadline. Past it, some outcome must still come of the request: if there is none, an
-    /// attempt goes out all the same.
+    /// Waits until the client is ready, or until the deadline. If the deadline passes and there is no outcome to
+    /// return, it waits on, and the attempt is sent late.
     async fn ready(&mut self) -> Result<(), Command> {
         let Self { client, state, .. } = self;
-        if !state.asks_ready {
+        if !state.must_poll_ready {
             return Ok(());
         }
         let mut ready = pin!(poll_fn(|cx| client.poll_ready(cx)));
         let left = state.time_left();
         let in_time = match left {
             None => Some(ready.as_mut().await),
+            // `within` polls the client first, so a ready client would beat a deadline that has passed.
             Some(Duration::ZERO) => None,
             Some(left) => within(state.engine.runtime.sleep(left), ready.as_mut()).await,
         };
         let is_ready = match in_time {
             Some(is_ready) => is_ready,
             None if state.out_of_time() => {
-                return Err(state.fails(StopReason::DeadlineExceeded));
+                return Err(state.fail(StopReason::DeadlineExceeded));
             }
             None => ready.await,
         };
         is_ready.map_err(|error| {
             state.result_mut().get_or_insert(Err(error));
-            state.fails(StopReason::NotReady)
+            state.fail(StopReason::NotReady)
         })
     }
 
     async fn send(&mut self) -> Command {
         let mark = AttemptMark::new(self.state.session.repeats());
         let layer = self.state.engine.id();
-        // The request's place is free again before anything is waited for.
+        // Taken before the first await, so that the future keeps no room for the request.
         let request = match self.take_request() {
             Ok(request) => request,
             Err(command) => return command,
         };
         let Self { client, state, .. } = self;
-        let (span, attempt) = state.attempt_starts(state.engine.runtime.now());
-        state.asks_ready = true;
-        let ended = {
-            // The start and every poll are marked, for retry layers further in.
+        let (span, attempt) = state.start_attempt(state.engine.runtime.now());
+        state.must_poll_ready = true;
+        let end = {
+            // The mark must be set during the call and every poll, since an inner retry layer may look at either.
             let sent = {
                 let mut request = request;
                 state.number(&mut request, attempt);
@@ -343,11 +352,12 @@ impl<C: Client> Driver<C> {
                 Some(result) => Ok(result),
                 None => match Box::pin(state.cut(&mark)).await {
                     Some(command) => Err(command),
+                    // No retry follows and no error can report the timeout, so the attempt runs to its end.
                     None => Ok(sent.await),
                 },
             }
         };
-        match ended {
+        match end {
             Ok(result) => {
                 state.mark = mark;
                 state.attempt_ended(client, result, None)
@@ -359,21 +369,21 @@ impl<C: Client> Driver<C> {
         }
     }
 
-    /// Goes on after a first attempt that had no time left.
+    /// Decides the command that follows a first attempt that timed out.
     async fn cut_first(&mut self) -> Command {
         let state = &mut self.state;
         let mark = std::mem::replace(&mut state.mark, AttemptMark::new(false));
         match state.cut(&mark).await {
             Some(command) => command,
-            // Such an attempt is made only if an error can tell of the timeout.
-            None => state.fails(StopReason::DeadlineExceeded),
+            // `Call::enter` sends a limited attempt itself only if an error can report its timeout.
+            None => state.fail(StopReason::DeadlineExceeded),
         }
     }
 }
 
 impl<C: Client> CallState<C> {
-    /// The state of a request without a saved head.
-    pub(crate) fn of(
+    /// Creates the state of a request without a saved head.
+    pub(crate) fn new(
         (engine, route): (Arc<Engine>, Arc<Route>),
         session: RetrySession,
         subject: Subject,
@@ -389,11 +399,11 @@ impl<C: Client> CallState<C> {
             gate_key: GateKey::default(),
             permit: None,
             narrower: Vec::new(),
-            asks_ready: false,
+            must_poll_ready: false,
             mark: AttemptMark::new(false),
             limit: None,
             saved: None,
-            ended: None,
+            last: None,
             paid: None,
             moved_from: None,
         }
@@ -401,25 +411,22 @@ impl<C: Client> CallState<C> {
 
     /// Returns the result for the caller, if it was kept.
     pub(super) fn result(&self) -> Option<&AttemptResult<C>> {
-        self.ended.as_ref()?.result.as_ref()
+        self.last.as_ref()?.result.as_ref()
     }
 
     pub(super) fn result_mut(&mut self) -> &mut Option<AttemptResult<C>> {
-        &mut self.ended.get_or_insert_default().result
+        &mut self.last.get_or_insert_default().result
     }
 
     /// Returns the meaning of the last outcome.
     pub(super) fn outcome(&self) -> Outcome<'static> {
-        let ended = self.ended.as_ref();
-        ended.map_or(Outcome::success(), |ended| ended.outcome)
+        let last = self.last.as_ref();
+        last.map_or(Outcome::success(), |last| last.outcome)
     }
 
     /// Returns when the last outcome was judged.
     pub(super) fn judged_at(&self) -> Moment {
-        self.ended
-            .as_ref()
-            .map(|ended| ended.at)
-            .unwrap_or_default()
+        self.last.as_ref().map(|last| last.at).unwrap_or_default()
     }
 
     /// Returns the rest of the attempt's time, if that is limited.
@@ -434,17 +441,17 @@ impl<C: Client> CallState<C> {
         Some(deadline.saturating_sub(self.engine.runtime.now()))
     }
 
-    fn attempt_starts(&mut self, now: Duration) -> (AttemptSpan, Attempt) {
+    fn start_attempt(&mut self, now: Duration) -> (AttemptSpan, Attempt) {
         let span = self.recorder.attempt_started(now);
-        let most = self.session.attempt_limit(now);
-        self.limit = most.map(|most| Limit {
-            most,
-            until: now.saturating_add(most),
+        let timeout = self.session.attempt_limit(now);
+        self.limit = timeout.map(|timeout| Limit {
+            timeout,
+            until: now.saturating_add(timeout),
         });
-        (span, Attempt::new(self.recorder.number(), most))
+        (span, Attempt::new(self.recorder.number(), timeout))
     }
 
-    /// Writes which attempt this is, if the server or a layer in another task is to know.
+    /// Adds the number of the attempt, for the server or for a layer in another task.
     fn number(&self, request: &mut C::Request, attempt: Attempt) {
         if self.engine.across_tasks || attempt.number() > 1 {
             if let Some(extensions) = C::Requests::extensions_mut(request) {
@@ -454,16 +461,17 @@ impl<C: Client> CallState<C> {
         number::<C::Requests, _>(self.engine.attempt_header.as_ref(), request, attempt);
     }
 
-    /// The last command cannot be carried out: a request that was to go elsewhere stays where it was.
-    pub(super) fn fails(&mut self, why: StopReason) -> Command {
+    /// Reports to the session that its command could not be carried out. Rolls an unsent failover back.
+    pub(super) fn fail(&mut self, why: StopReason) -> Command {
         self.roll_back();
+        // Dropping the payment returns its tokens: the retry was not sent.
         self.paid = None;
         let now = Moment::new(self.engine.runtime.now());
         self.session.step(Event::Failed(why), now)
     }
 
-    /// Returns `true` if there is an outcome to hand over past the deadline: the last one, as far as it was kept, else a
-    /// timeout, if the client's error type can hold it.
+    /// Returns `true` if there is an outcome to return past the deadline: the last one if it was kept, else a timeout
+    /// if the client's error type can hold one.
     fn out_of_time(&mut self) -> bool {
         if let (None, Some(own)) = (self.result(), C::own_error()) {
             let allowed = self.session.allowed().unwrap_or_default();
@@ -480,11 +488,12 @@ impl<C: Client> CallState<C> {
 }
 
 impl<C: Client> CallState<C> {
-    /// Closes the report, and returns the last outcome, or what the policy puts in its place.
+    /// Closes the report, and returns the last outcome or the policy's replacement for it.
     fn finish(&mut self, why: StopReason) -> Option<AttemptResult<C>> {
         let now = self.engine.runtime.now();
         let tokens_left = self.budget.tokens_at(now);
         let ends_with = self.session.ends_with().clone();
+        // `stopped` closes the report, which must say that no server sent the response.
         if matches!(ends_with, OnExhausted::Respond(_)) {
             self.recorder.responds_itself();
         }
@@ -497,6 +506,7 @@ impl<C: Client> CallState<C> {
                 result = canned.map(Ok).or(result);
             }
             (OnExhausted::Fail, Some(report), _) => {
+                // An error already tells the caller of the failure, and stays unchanged.
                 let own = C::own_error().filter(|_| matches!(result, Some(Ok(_))));
                 let failed =
                     own.map(|own| own(OwnError::Failed(RequestFailed::new(report.clone()))));
@@ -515,6 +525,7 @@ impl<C: Client> CallState<C> {
             }
             _ => {}
         }
+        // Last, so that a made-up response carries the report too.
         if let (Some(Ok(response)), Some(report)) = (&mut result, report) {
             if let Some(extensions) = C::Responses::extensions_mut(response) {
                 extensions.insert::<RetryReport>(report);

@@ -1,4 +1,4 @@
-//! The verdict on an attempt's outcome, once the session has as much of the body as it wants.
+//! The verdict on an attempt's outcome, as soon as the session has the part of the body that it needs.
 
 use super::client::{AttemptResult, Client, KeptResponse, OwnError};
 use super::driver::{CallState, Driver};
@@ -24,13 +24,13 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The most bytes of an error body that are read.
+/// The maximum number of bytes read of an error body.
 const MAX_EVIDENCE_BYTES: usize = 64 * 1024;
 
 /// The longest time that an error body is read.
 const MAX_EVIDENCE_TIME: Duration = Duration::from_secs(2);
 
-/// Makes the event of an outcome.
+/// A function that turns an outcome into an event.
 type OutcomeEvent = for<'e, 'a> fn(&'e mut Outcome<'a>) -> Event<'e, 'a>;
 
 /// The evidence found in a body.
@@ -50,16 +50,16 @@ impl<C: Client> CallState<C> {
         judged: Option<Verdict>,
     ) -> Command {
         let line = self.session.request();
-        let asked = self.saved_head();
-        let mut trail = RedirectEvidence {
+        let head = self.saved_head();
+        let mut evidence = RedirectEvidence {
             may_follow: C::may_follow(),
-            path: asked.map(|head| head.path()),
+            path: head.map(|head| head.path()),
             urls: None,
         };
         let mut error_type = None;
         let outcome = match &result {
             Ok(response) => {
-                trail.urls = asked
+                evidence.urls = head
                     .and_then(|head| head.url())
                     .zip(C::Responses::url(response));
                 let head = C::Responses::head(response);
@@ -69,15 +69,16 @@ impl<C: Client> CallState<C> {
             }
             Err(error) => {
                 let facts = client.error_facts(self.session.policy(), error);
-                trail.may_follow |= facts.may_follow;
-                trail.path = trail.path.or(facts.path);
+                evidence.may_follow |= facts.may_follow;
+                evidence.path = evidence.path.or(facts.path);
                 let is_unknown = facts.outcome.error_kind() == Some(ErrorKind::Other);
                 error_type = is_unknown.then_some(facts.type_name);
                 facts.outcome
             }
         };
-        let redirected = self.redirected(&self.mark, trail);
-        self.ended.get_or_insert_default().error_type = error_type;
+        let redirected = self.redirected(&self.mark, evidence);
+        // Set before the verdict, since `record` reads it.
+        self.last.get_or_insert_default().error_type = error_type;
         let outcome = outcome.redirected(redirected).for_request(line.as_deref());
         let command = match judged {
             Some(verdict) => {
@@ -86,11 +87,12 @@ impl<C: Client> CallState<C> {
             }
             None => self.judge(outcome, result.is_ok(), |outcome| Event::Outcome(outcome)),
         };
+        // Until here `outcome` borrowed the headers of `result`.
         *self.result_mut() = Some(result);
         command
     }
 
-    /// Lets the session judge an outcome, and tells the gate, the budget and the report if that was the last word on it.
+    /// Lets the session judge an outcome. Reports it to the gate, the budget and the report if the verdict is final.
     fn judge(
         &mut self,
         mut outcome: Outcome<'_>,
@@ -100,8 +102,9 @@ impl<C: Client> CallState<C> {
         self.prepare_decision(is_answered);
         let at = self.engine.runtime.moment();
         let command = self.session.step(event(&mut outcome), at);
-        let ended = self.ended.get_or_insert_default();
-        (ended.outcome, ended.at) = (outcome.without_head(), at);
+        let last = self.last.get_or_insert_default();
+        (last.outcome, last.at) = (outcome.without_head(), at);
+        // If the body is read first, the verdict may change, so nothing is counted yet.
         if !matches!(command, Command::Read(_)) {
             let hints = self.session.hints();
             let outcome = outcome.with_hints(&hints);
@@ -111,7 +114,7 @@ impl<C: Client> CallState<C> {
         command
     }
 
-    /// Tells the session what it must know of the request.
+    /// Updates the facts of the request that the session decides by.
     fn prepare_decision(&mut self, is_answered: bool) {
         let saved = self.saved.as_ref();
         let is_whole = saved.is_some_and(|saved| C::Requests::is_whole(saved, is_answered));
@@ -119,12 +122,13 @@ impl<C: Client> CallState<C> {
         self.resolve_targets();
     }
 
-    /// Tells the budgets and the report of an attempt that has ended.
+    /// Counts an attempt that has ended in the budgets and the report.
     fn record(&mut self, outcome: Outcome<'_>, command: &Command) {
-        let ended = self.ended.as_ref();
-        let (at, error_type) = ended
-            .map(|ended| (ended.at, ended.error_type))
+        let last = self.last.as_ref();
+        let (at, error_type) = last
+            .map(|last| (last.at, last.error_type))
             .unwrap_or_default();
+        // A layer that repeats nothing deposits nothing: an outer layer counts the same success.
         if outcome.class() == Class::Success && self.session.repeats() {
             self.budget.deposit(at.now);
             let others = self.route.rule_budgets();
@@ -142,21 +146,21 @@ impl<C: Client> CallState<C> {
             .attempt_ended(&outcome, at, by, error_type, is_done);
     }
 
-    fn redirected(&self, mark: &AttemptMark, trail: RedirectEvidence<'_>) -> Redirected {
-        let watch = RedirectTracker {
+    fn redirected(&self, mark: &AttemptMark, evidence: RedirectEvidence<'_>) -> Redirected {
+        let tracker = RedirectTracker {
             redirects: &self.engine.redirects,
             layer: self.engine.id(),
             mark,
         };
-        watch.redirected(self.session.is_idempotent_by_itself(), trail)
+        tracker.redirected(self.session.is_idempotent_by_itself(), evidence)
     }
 
-    /// Judges an outcome again, with what was found in its body.
-    fn judge_body(&mut self, result: AttemptResult<C>, found: &BodyEvidence) -> Command {
+    /// Judges an outcome again, with the evidence from its body.
+    fn judge_body(&mut self, result: AttemptResult<C>, evidence: &BodyEvidence) -> Command {
         let line = self.session.request();
         let head = result.as_ref().ok().and_then(C::Responses::head);
         let outcome = self.outcome().with_head(head).for_request(line.as_deref());
-        let outcome = match found {
+        let outcome = match evidence {
             BodyEvidence::Nothing => outcome,
             BodyEvidence::Evidence(body) => outcome.with_body(body),
             BodyEvidence::Verdict(verdict) => outcome.judged(*verdict),
@@ -168,7 +172,7 @@ impl<C: Client> CallState<C> {
 
     /// Reads the start of an error body, or the text of an error.
     async fn read_evidence(&mut self, result: AttemptResult<C>) -> Command {
-        if let Some(text) = self.ended.as_mut().and_then(|ended| ended.broken.take()) {
+        if let Some(text) = self.last.as_mut().and_then(|last| last.broken.take()) {
             return self.judge_body(result, &BodyEvidence::Evidence(text));
         }
         let policy = self.session.policy();
@@ -183,7 +187,7 @@ impl<C: Client> CallState<C> {
         let left = self.time_left().unwrap_or(Duration::MAX);
         let time = self.engine.runtime.sleep(MAX_EVIDENCE_TIME.min(left));
         let mut start = Vec::new();
-        let mut see = |data: &[u8]| {
+        let mut inspect = |data: &[u8]| {
             let room = MAX_EVIDENCE_BYTES.saturating_sub(start.len());
             start.extend(data.iter().take(room));
             if start.len() < MAX_EVIDENCE_BYTES {
@@ -192,25 +196,26 @@ impl<C: Client> CallState<C> {
                 ControlFlow::Break(())
             }
         };
-        let (response, end) = C::Responses::read(response, Reading::Probe(&mut see), time).await;
+        let (response, end) =
+            C::Responses::read(response, Reading::Probe(&mut inspect), time).await;
         let is_whole = matches!(end, Ok(Inspected::AtTheEnd));
         let line = self.session.request();
-        let places = C::Responses::head(&response).map(|(status, headers)| {
+        let pointers = C::Responses::head(&response).map(|(status, headers)| {
             let outcome = Outcome::response(status, headers).for_request(line.as_deref());
             self.session.policy().pointers(&outcome)
         });
         let body = ErrorBody::read(&start).cut(!is_whole);
-        let body = body.with_pointers(&places.unwrap_or_default());
+        let body = body.with_pointers(&pointers.unwrap_or_default());
         self.judge_body(Ok(response), &BodyEvidence::Evidence(body))
     }
 
-    /// Holds a streamed response back until its first output, or until it turns out to be a failure: one that has shown no
-    /// output in its time, or by the end of its attempt, has timed out.
+    /// Holds a streamed response back until its first output, or until it turns out to be a failure. It times out if it
+    /// shows no output within its own limit or that of the attempt.
     async fn probe(&mut self, result: AttemptResult<C>, mut probe: Box<dyn BodyProbe>) -> Command {
         let runtime = &self.engine.runtime;
         let left = self.attempt_time_left();
         let response = match result {
-            // A head may have been waited for past the attempt's limit if no error could tell of a timeout.
+            // The head may have come after the attempt's limit, if no error could report the timeout.
             Ok(response) if left != Some(Duration::ZERO) => response,
             result => return self.judge_body(result, &BodyEvidence::Nothing),
         };
@@ -218,11 +223,12 @@ impl<C: Client> CallState<C> {
         let bound = streams.and_then(StreamHolder::first_event_timeout);
         let time = left.into_iter().chain(bound).min();
         let time = runtime.sleep(time.unwrap_or(Duration::MAX));
-        let mut see = |data: &[u8]| probe.push(data);
-        let (response, end) = C::Responses::read(response, Reading::Probe(&mut see), time).await;
+        let mut inspect = |data: &[u8]| probe.push(data);
+        let (response, end) =
+            C::Responses::read(response, Reading::Probe(&mut inspect), time).await;
         let verdict = probe.verdict(end.unwrap_or(Inspected::AtAnError));
-        let found = verdict.map_or(BodyEvidence::Nothing, BodyEvidence::Verdict);
-        self.judge_body(Ok(response), &found)
+        let evidence = verdict.map_or(BodyEvidence::Nothing, BodyEvidence::Verdict);
+        self.judge_body(Ok(response), &evidence)
     }
 
     /// Reads a response to its end, within the limits. Also returns `true` if that failed.
@@ -236,7 +242,7 @@ impl<C: Client> CallState<C> {
             Some(left) => runtime.sleep(left),
             None => Box::pin(pending()),
         };
-        // A head may have been waited for past the attempt's limit if no error could tell of a timeout.
+        // A late head, as in `probe`. With a limit of 0 nothing is read, but an early end is still an error.
         let is_too_late = left == Some(Duration::ZERO) && C::own_error().is_none();
         let bytes = if is_too_late { 0 } else { bytes };
         let reading = Reading::Whole(self.session.policy(), bytes);
@@ -251,11 +257,11 @@ impl<C: Client> CallState<C> {
         }
     }
 
-    /// The error of a response that broke is judged as that of an attempt. The caller gets what came before it, if no
-    /// other attempt follows.
+    /// Judges the error of a response that broke, like the error of an attempt. If no retry follows, the caller gets
+    /// the response with the bytes before the break.
     fn broke(&mut self, response: KeptResponse<C>, broken: BrokenAnswer) -> Command {
         let BrokenAnswer { outcome, words } = broken;
-        self.ended.get_or_insert_default().broken = Some(ErrorBody::of_words(&words));
+        self.last.get_or_insert_default().broken = Some(ErrorBody::of_words(&words));
         let line = self.session.request();
         let command = self.judge(outcome.for_request(line.as_deref()), true, |outcome| {
             Event::Outcome(outcome)
@@ -264,33 +270,33 @@ impl<C: Client> CallState<C> {
         command
     }
 
-    /// Decides what follows from an attempt whose time is up, and whose response has not come. Returns `None` if the
-    /// attempt goes on, since nothing could say that it was cut: what comes of it is judged when it comes.
+    /// Decides the command after an attempt that got no response in time. Returns `None` if the attempt continues,
+    /// since no retry follows and no error could report the timeout; its result is judged when it comes.
     pub(super) async fn cut(&mut self, mark: &AttemptMark) -> Option<Command> {
-        let asked = self.saved_head();
-        let trail = RedirectEvidence {
+        let head = self.saved_head();
+        let evidence = RedirectEvidence {
             may_follow: C::may_follow(),
-            path: asked.map(|head| head.path()),
+            path: head.map(|head| head.path()),
             urls: None,
         };
-        let redirected = self.redirected(mark, trail);
+        let redirected = self.redirected(mark, evidence);
         self.time_is_up(Some(redirected)).await
     }
 
-    /// Decides what follows from an attempt whose response was not whole in its time. The caller gets it as it is, if no
-    /// other attempt follows and no error can tell of a timeout.
+    /// Decides the command after an attempt whose response was not whole in its time. The caller gets the response as
+    /// it is if no retry follows and no error can report the timeout.
     async fn cut_response(&mut self) -> Command {
         match self.time_is_up(None).await {
             Some(command) => command,
-            None => self.fails(StopReason::DeadlineExceeded),
+            None => self.fail(StopReason::DeadlineExceeded),
         }
     }
 
-    /// `redirected` tells of the redirects of an attempt that was not answered.
+    /// `redirected` is `None` if the head of the response had arrived.
     async fn time_is_up(&mut self, redirected: Option<Redirected>) -> Option<Command> {
         let is_answered = redirected.is_none();
-        let most = self.limit.map_or(Duration::ZERO, |limit| limit.most);
-        let mut error = AttemptTimeout::new(most).on_attempt(self.recorder.number());
+        let timeout = self.limit.map_or(Duration::ZERO, |limit| limit.timeout);
+        let mut error = AttemptTimeout::new(timeout).on_attempt(self.recorder.number());
         if self.time_left() == Some(Duration::ZERO) {
             error = error.by_deadline();
         }
@@ -306,13 +312,13 @@ impl<C: Client> CallState<C> {
         };
         let mut outcome = outcome.for_request(line.as_deref());
         self.prepare_decision(is_answered);
-        // Nobody waits for the attempt any more but who lets it go on.
+        // The attempt counts as ended at the gate, even if it continues because nothing can report the timeout.
         self.permit = None;
         let at = self.engine.runtime.moment();
         let mut command = self.session.step(Event::Elapsed(&mut outcome), at);
-        let ended = self.ended.get_or_insert_default();
-        (ended.outcome, ended.at) = (outcome.without_head(), at);
-        ended.error_type = None;
+        let last = self.last.get_or_insert_default();
+        (last.outcome, last.at) = (outcome.without_head(), at);
+        last.error_type = None;
         let own = C::own_error();
         loop {
             let plan = match command {
@@ -320,6 +326,7 @@ impl<C: Client> CallState<C> {
                 _ if own.is_none() && !is_answered => return None,
                 end => {
                     self.record(outcome, &end);
+                    // Without such an error the caller keeps the response that was cut.
                     *self.result_mut() = own
                         .map(|own| Err(own(OwnError::Timeout(error))))
                         .or(self.result_mut().take());
@@ -333,9 +340,11 @@ impl<C: Client> CallState<C> {
                     continue;
                 }
             };
+            // `schedule` would refuse the retry, and there would be nothing to return. Dropping `paid` returns tokens.
             if self.saved.is_none() && own.is_none() && !is_answered {
                 return None;
             }
+            // Before `schedule` adds the retry to the report. Any command but `Finish` will do here.
             self.record(outcome, &Command::Wait(at.now));
             *self.result_mut() = own.map(|own| Err(own(OwnError::Timeout(error))));
             return Some(self.schedule(paid));
@@ -344,11 +353,11 @@ impl<C: Client> CallState<C> {
 }
 
 impl<C: Client> Driver<C> {
-    /// Reads as much of a body as the session wants.
+    /// Reads the part of a body that the session needs.
     pub(super) async fn read(&mut self, requirement: BodyRequirement) -> Command {
         let Self { client, state, .. } = self;
         let Some(result) = state.result_mut().take() else {
-            return state.fails(StopReason::NotRetryable);
+            return state.fail(StopReason::NotRetryable);
         };
         match requirement {
             BodyRequirement::Evidence => state.read_evidence(result).await,
@@ -365,8 +374,8 @@ impl<C: Client> Driver<C> {
 }
 
 impl<C: Client> CallState<C> {
-    /// Waits for the request's turn at its gates, but no longer than it may. Returns how long, or `None` if the deadline
-    /// has passed meanwhile.
+    /// Waits for the request's turn at its gates, within the limit on such waits. Returns the time waited, or `None` if
+    /// the deadline has passed meanwhile.
     pub(super) async fn pass_the_gates(
         &mut self,
         kind: CallKind,
@@ -376,6 +385,7 @@ impl<C: Client> CallState<C> {
         let mut waited = Duration::ZERO;
         let permit = self.pass(self.gate_key, kind, &mut waited, on_wait).await?;
         self.permit = Some(permit);
+        // Looked up after the wait at the service's gate: another call may have met a narrower limit meanwhile.
         let line = self.session.request();
         let now = self.engine.runtime.now();
         let narrower = line.map(|line| self.engine.gate.narrower(self.route_of(&line), now));
@@ -397,7 +407,7 @@ impl<C: Client> CallState<C> {
         let left = self.session.gate_wait_left().unwrap_or_default();
         let passed = {
             let Engine { gate, runtime, .. } = &*self.engine;
-            let ask = GateRequest {
+            let request = GateRequest {
                 key,
                 kind,
                 began: self.session.started(),
@@ -405,10 +415,10 @@ impl<C: Client> CallState<C> {
                 at_gate: left.saturating_sub(*waited),
                 quotas_at_once: self.route.policy().obeys_quotas_at_once(),
             };
-            gate.pass(ask, &**runtime, on_wait)
+            gate.pass(request, &**runtime, on_wait)
         };
         let passed = passed.await;
-        // A turn that came at once is no wait, whatever the clock says.
+        // The clock may advance even if the gate was idle, so less than a millisecond is not reported as a wait.
         if passed.waited >= Duration::from_millis(1) {
             *waited = waited.saturating_add(passed.waited);
             let now = self.engine.runtime.now();
@@ -426,7 +436,7 @@ impl<C: Client> CallState<C> {
         }
     }
 
-    /// Tells the gates what came of the attempt that they let through: a refusal only the gate of the limit that was met.
+    /// Reports the end of an attempt to its gates. A refusal is reported only to the gate of the limit that was met.
     pub(super) fn end_gate_permits(&mut self, outcome: &Outcome<'_>, at: Moment) {
         let mut narrower = std::mem::take(&mut self.narrower);
         let Some(mut permit) = self.permit.take() else {
@@ -434,42 +444,42 @@ impl<C: Client> CallState<C> {
         };
         let quota = self.route.quota(outcome, at);
         let Some(refusal) = self.session.refusal(outcome, at) else {
-            let end = match outcome.class() {
+            let call_end = match outcome.class() {
                 Class::Success => CallEnd::Succeeded,
                 _ => CallEnd::Other,
             };
-            permit.ends(end, quota);
-            if end == CallEnd::Succeeded {
+            permit.end(call_end, quota);
+            if call_end == CallEnd::Succeeded {
                 for (_, own) in &mut narrower {
-                    own.ends(CallEnd::Succeeded, None);
+                    own.end(CallEnd::Succeeded, None);
                 }
             }
             return;
         };
         let Some(key) = self.narrow_gate(outcome, at) else {
-            return permit.ends(CallEnd::Refused(refusal.asked), quota);
+            return permit.end(CallEnd::Refused(refusal.asked), quota);
         };
-        permit.ends(CallEnd::Other, None);
-        let own = narrower.iter().position(|(of, _)| *of == key);
+        permit.end(CallEnd::Other, None);
+        let own = narrower.iter().position(|(gate, _)| *gate == key);
         let own = own.map(|own| narrower.swap_remove(own).1);
-        // A call that went before the gate was made still has its place there.
+        // This refusal may be the first to show the narrower limit. Then the call holds no permit of that gate yet.
         let enter = || {
-            let place = self.engine.gate.enter(key, at.now, false).ok()??;
-            Some(HeldPermit::new(Arc::clone(&self.engine), Some(place)))
+            let permit = self.engine.gate.enter(key, at.now, false).ok()??;
+            Some(HeldPermit::new(Arc::clone(&self.engine), Some(permit)))
         };
         if let Some(mut own) = own.or_else(enter) {
-            own.ends(CallEnd::Refused(refusal.asked), None);
+            own.end(CallEnd::Refused(refusal.asked), None);
         }
     }
 
-    /// Returns the gate of a limit that stops fewer calls than all of the service's, if the response says that it is one.
+    /// Returns the gate of a limit on some of the service's calls, if the response names the scope of its limit.
     fn narrow_gate(&self, outcome: &Outcome<'_>, at: Moment) -> Option<GateKey> {
         let (scope, request) = (outcome.scope()?, self.session.request()?);
         let call = self.route_of(&request);
         self.engine.gate.narrowed(call, scope, at.now)
     }
 
-    /// Finds the gate of the place where the request goes now.
+    /// Returns the gate of the URI that the request is sent to now.
     pub(super) fn find_gate(
         &self,
         headers: &HeaderMap,

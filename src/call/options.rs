@@ -1,4 +1,4 @@
-//! The part of a request that is the retry layer's: its own settings, and the facts of one that is not kept.
+//! The part of a request that concerns the retry layer: its own settings, and the facts of one that is not saved.
 
 use super::KeptHead;
 use crate::client::requests::Head;
@@ -16,14 +16,14 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A request's own settings. Every call under way has these, so most of it is in a box that most calls lack.
+/// A request's own settings. Every call in flight has one, so its rare parts are in a box, which most calls lack.
 pub(crate) struct RequestOptions {
     own: Option<Box<RequestSettings>>,
-    /// The request is sent once by its own setting, which takes no box.
+    /// `true` for [`RetryOverride::off`], which then needs no box.
     off: bool,
     pub(crate) nested: bool,
     /// The facts of a request that is not saved.
-    unkept: Option<RequestFacts>,
+    unsaved: Option<RequestFacts>,
 }
 
 #[derive(Default)]
@@ -31,12 +31,12 @@ struct RequestSettings {
     settings: Option<RetryOverride>,
     slot: Option<ReportSlot>,
     rest: Option<RestOfDownload>,
-    /// Only of a request that is not saved.
-    unkept: Option<Box<UnsavedRequest>>,
+    /// Set only for a request that is not saved.
+    unsaved: Option<Box<UnsavedRequest>>,
 }
 
-/// Marks the request for the rest of a download in its extensions: its head comes in this time unless the policy has a time
-/// of its own, and its body is handed out as it comes.
+/// An extension that marks the request for the rest of a download. Its head must come within this time, unless the
+/// policy has a limit of its own, and its body is handed out as it comes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RestOfDownload {
     pub(crate) head_within: Duration,
@@ -49,12 +49,13 @@ struct UnsavedRequest {
 }
 
 impl RequestSettings {
-    /// Takes the settings of a request for the rest of a download.
+    /// Applies the settings of a request for the rest of a download.
     #[cold]
     fn resume_settings(&mut self, policy: &RetryPolicy) {
         let Some(rest) = self.rest else {
             return;
         };
+        // The download checks the body itself, and its caller reads the bytes as they come.
         let own = self.settings.take().unwrap_or_default().whole_answers(0);
         self.settings = Some(match policy.attempt_time_limit() {
             Some(_) => own,
@@ -67,12 +68,12 @@ static OFF: RetryOverride = RetryOverride::off();
 
 impl RequestOptions {
     #[inline]
-    pub(crate) fn of(extensions: Option<&Extensions>) -> Self {
+    pub(crate) fn from_extensions(extensions: Option<&Extensions>) -> Self {
         let mut options = Self {
             own: None,
             off: false,
             nested: is_inside(),
-            unkept: None,
+            unsaved: None,
         };
         if let Some(extensions) = extensions.filter(|extensions| !extensions.is_empty()) {
             options.read(extensions);
@@ -82,10 +83,12 @@ impl RequestOptions {
 
     fn read(&mut self, extensions: &Extensions) {
         let own = extensions.get::<RetryOverride>();
+        // An attempt in the extensions is that of an outer layer, perhaps in another task. The override lifts both
+        // signs of nesting.
         self.nested |= extensions.get::<Attempt>().is_some();
         self.nested &= !own.is_some_and(RetryOverride::ignores_nesting);
         self.set(own, extensions.get().cloned());
-        // A request that is sent once is no rest.
+        // A request that is sent once continues no download.
         let rest = if self.off { None } else { extensions.get() };
         if let Some(rest) = rest {
             self.own.get_or_insert_default().rest = Some(*rest);
@@ -101,7 +104,7 @@ impl RequestOptions {
                 settings,
                 slot,
                 rest,
-                unkept: None,
+                unsaved: None,
             })
         });
     }
@@ -123,7 +126,7 @@ impl RequestOptions {
         self.nested || self.own().is_some_and(RetryOverride::is_off)
     }
 
-    /// Finds the request's route. Settings that the route does not allow are left out from here on.
+    /// Returns the request's route. Settings that the route does not allow are ignored from here on.
     #[inline]
     pub(crate) fn route(&mut self, engine: &Engine, head: Option<Head<'_>>) -> Arc<Route> {
         let route = match &engine.routes {
@@ -144,12 +147,13 @@ impl RequestOptions {
         let route = engine.route(&head, service);
         if let Some(own) = self.own() {
             let allowed = route.allowed(own.clone());
+            // The box is built anew without `unsaved`, which is stored only later.
             self.set(Some(&allowed), self.slot().cloned());
         }
         route
     }
 
-    /// Returns `true` if a retry can follow the first attempt at all; if not, nothing need be kept for one.
+    /// Returns `true` if a retry can follow the first attempt. If not, the request need not be saved.
     pub(crate) fn may_retry(&self, route: &Route) -> bool {
         let own = self.own().and_then(RetryOverride::retries);
         let ever = own.unwrap_or(route.policy().retry_limit()) > 0
@@ -157,7 +161,7 @@ impl RequestOptions {
         ever && !self.is_passthrough()
     }
 
-    /// Returns `true` if a success needs no report, and nothing is read of it.
+    /// Returns `true` if a success needs no report and its body is not read.
     pub(super) fn is_plain(&self) -> bool {
         self.own.is_none()
             || self.slot().is_none()
@@ -166,7 +170,7 @@ impl RequestOptions {
                     .is_none_or(|own| own.whole_answer_bytes() <= Some(0))
     }
 
-    /// The session of a request that starts at `started`.
+    /// Starts the session of a request.
     pub(crate) fn session(
         &self,
         policy: &RetryPolicy,
@@ -198,11 +202,11 @@ impl RequestOptions {
     fn method<'a>(&'a self, head: Option<Head<'a>>) -> Option<&'a Method> {
         match head {
             Some(head) => Some(head.method),
-            None => self.unkept().map(|unkept| unkept.line.method()),
+            None => self.unsaved().map(|unsaved| unsaved.line.method()),
         }
     }
 
-    /// The name that the request's budget goes by: its service's, or host and port.
+    /// Returns the name of the request's budget: that of its service, or host and port.
     pub(super) fn service<'a>(&'a self, route: &'a Route, head: Option<Head<'a>>) -> Cow<'a, str> {
         let own = || self.own()?.service_name().map(|name| &**name);
         match route.name().map(|name| &**name).or_else(own) {
@@ -214,33 +218,33 @@ impl RequestOptions {
     fn authority<'a>(&'a self, head: Option<Head<'a>>) -> Option<Cow<'a, str>> {
         match head {
             Some(head) => head.authority(),
-            None => Some(Cow::Borrowed(self.unkept()?.line.authority())),
+            None => Some(Cow::Borrowed(self.unsaved()?.line.authority())),
         }
     }
 
-    /// The facts of a request.
+    /// Returns the facts of a request, or those of an operation if it has no head.
     pub(super) fn facts(&self, head: Option<Head<'_>>) -> RequestFacts {
-        let facts = head.map(|head| head.facts()).or(self.unkept);
+        let facts = head.map(|head| head.facts()).or(self.unsaved);
         facts.unwrap_or_else(RequestFacts::operation)
     }
 
-    /// The request as classifiers see it, if it is not saved.
+    /// Returns the request as classifiers see it, if it is not saved.
     pub(super) fn line(&self) -> Option<&RequestLine> {
-        self.unkept().map(|unkept| &unkept.line)
+        self.unsaved().map(|unsaved| &unsaved.line)
     }
 
     pub(super) fn gate_key(&self) -> Option<GateKey> {
-        self.unkept()?.gate_key
+        self.unsaved()?.gate_key
     }
 
-    fn unkept(&self) -> Option<&UnsavedRequest> {
-        self.own.as_ref()?.unkept.as_deref()
+    fn unsaved(&self) -> Option<&UnsavedRequest> {
+        self.own.as_ref()?.unsaved.as_deref()
     }
 
-    /// Keeps the facts of a request that cannot be sent again; and its line if a budget is found by it, if a classifier
-    /// may ask for it, or if the log names it.
+    /// Stores the facts of a request that cannot be sent again. Its line is stored only if it selects the budget, if a
+    /// classifier may need it, or if the log names it.
     pub(super) fn keep_facts(&mut self, (engine, route): (&Engine, &Route), head: Head<'_>) {
-        self.unkept = Some(head.facts());
+        self.unsaved = Some(head.facts());
         let one_budget = matches!(engine.budgets_of(route), Budgets::One(_));
         let is_named = || is_logged() && !self.is_passthrough() && !route.policy().is_off();
         if !one_budget || route.policy().asks_for_the_request() || is_named() {
@@ -249,24 +253,24 @@ impl RequestOptions {
     }
 
     #[cold]
-    fn keep_line(&mut self, way: (&Engine, &Route), head: Head<'_>) {
-        let keyed = has_own_key(way.1.policy(), head);
+    fn keep_line(&mut self, context: (&Engine, &Route), head: Head<'_>) {
+        let keyed = has_own_key(context.1.policy(), head);
         let line = head.line().keyed(keyed);
-        let gate_key = key_at_the_gate(way, line.authority(), head);
-        self.unkept = self.unkept.map(|facts| facts.keyed(keyed));
-        let unkept = UnsavedRequest { line, gate_key };
-        self.own.get_or_insert_default().unkept = Some(Box::new(unkept));
+        let gate_key = key_at_the_gate(context, line.authority(), head);
+        self.unsaved = self.unsaved.map(|facts| facts.keyed(keyed));
+        let unsaved = UnsavedRequest { line, gate_key };
+        self.own.get_or_insert_default().unsaved = Some(Box::new(unsaved));
     }
 }
 
-/// Returns `true` if a request carries a key of idempotency in the header that the service has for it.
+/// Returns `true` if a request has an idempotency key in the header that the policy names for it.
 pub(super) fn has_own_key(policy: &RetryPolicy, head: Head<'_>) -> bool {
     let own = policy.key_header();
     let key = own.and_then(|name| head.value(name.as_str()));
     key.is_some_and(|key| !key.trim_ascii().is_empty())
 }
 
-/// Finds the gate of a call that is looked at, if its policy has one. It joins its fleet, if it is shared.
+/// Returns the gate of a call, if its policy has one. A shared gate joins its fleet.
 #[cold]
 pub(super) fn key_at_the_gate(
     (engine, route): (&Engine, &Route),
@@ -275,25 +279,26 @@ pub(super) fn key_at_the_gate(
 ) -> Option<GateKey> {
     route.policy().gate_wait_limit()?;
     let key = gate_key(engine, authority, head);
-    let apart = || gated(authority, head, |call| engine.gate.key_text(call));
-    Some(engine.gate_key_of(route, (key, authority), apart))
+    let key_text = || gated(authority, head, |call| engine.gate.key_text(call));
+    Some(engine.gate_key_of(route, (key, authority), key_text))
 }
 
 #[inline(always)]
 pub(super) fn gate_key(engine: &Engine, authority: &str, head: Head<'_>) -> GateKey {
+    // The default gate needs no header map, which a saved request would have to unpack.
     if engine.gate.is_per_host() {
         return engine.gate.key_of(authority);
     }
     gated(authority, head, |call| engine.gate.key(call))
 }
 
-/// Looks at more of a call than its host.
+/// Calls a function with more of a call than its host.
 #[cold]
-fn gated<T>(authority: &str, head: Head<'_>, look: impl FnOnce(&GatedCall<'_>) -> T) -> T {
+fn gated<T>(authority: &str, head: Head<'_>, with: impl FnOnce(&GatedCall<'_>) -> T) -> T {
     let headers = head.header_map();
     let mut call = GatedCall::new(authority, head.method, head.path(), &headers);
     call.extensions = head.extensions;
-    look(&call)
+    with(&call)
 }
 
 pub(super) fn kept_head(head: Head<'_>) -> Box<KeptHead> {

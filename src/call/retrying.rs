@@ -1,4 +1,4 @@
-//! A retry: who pays for it, the wait before it, and the service that it goes to.
+//! A retry: its payment, the wait before it, and the service that it goes to.
 
 use super::client::Client;
 use super::driver::{CallState, Driver, MovedFrom};
@@ -13,12 +13,12 @@ use http_retry_core::adapter::{Rebase, Server, is_same_server};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// With more headers than this a request is sent no second time with others. A header map panics at 24,576 names, and may
-/// fail from 6,554 on if many of them have one hash; servers take about 100.
+/// The maximum number of headers of a request whose retry sets headers. A header map panics at 24,576 names, and may
+/// fail from 6,554 on if many of them share a hash; servers accept about 100.
 const MAX_HEADERS: usize = 4_096;
 
 impl<C: Client> Driver<C> {
-    /// Asks the budget to pay for a retry, and schedules it.
+    /// Pays for a retry from the budget, and schedules it.
     pub(super) async fn withdraw(&mut self, plan: Box<RetryPlan>) -> Command {
         let Self { client, state, .. } = self;
         let paid = match state.grant(*plan).await {
@@ -27,6 +27,7 @@ impl<C: Client> Driver<C> {
         };
         let command = state.schedule(paid);
         let kind = state.outcome().error_kind();
+        // Only if a retry follows: it would go over the same dead connection. Otherwise the client is left alone.
         if let (Command::Wait(_), Some(Err(error))) = (&command, state.result()) {
             if kind.is_some_and(ErrorKind::is_of_connection) {
                 client.leave_connection(state.session.policy(), Some(error));
@@ -35,9 +36,10 @@ impl<C: Client> Driver<C> {
         command
     }
 
-    /// Lets go of the last attempt, waits, and makes the request what the retry wants it to be.
+    /// Drains the last response, waits, and applies the retry's changes to the request.
     pub(super) async fn wait(&mut self, until: Duration) -> Command {
         let state = &mut self.state;
+        // `until` is a point in time: draining is part of the wait.
         state.drain().await;
         let runtime = Arc::clone(&state.engine.runtime);
         let left = until.saturating_sub(runtime.now());
@@ -49,30 +51,30 @@ impl<C: Client> Driver<C> {
 }
 
 impl<C: Client> CallState<C> {
-    /// Pays for a planned retry. A fleet is waited for no longer than its budget says, and no longer than the request has.
+    /// Pays for a planned retry. The wait for a fleet is bounded by the fleet's limit and the request's deadline.
     ///
     /// # Errors
     ///
     /// The next command, if the retry is refused.
     pub(super) async fn grant(&mut self, plan: RetryPlan) -> Result<PaidRetry, Command> {
         if !self.has_room(&plan) {
-            return Err(self.fails(StopReason::NotRetryable));
+            return Err(self.fail(StopReason::NotRetryable));
         }
         let at = self.judged_at();
         let paid = match self.route.ask(plan, &self.budget, at.now) {
             PaymentResult::Paid(paid) => Some(paid),
             PaymentResult::Refused => None,
-            PaymentResult::Pending(asking) => {
+            PaymentResult::Pending(pending) => {
                 let left = self.time_left().unwrap_or(Duration::MAX);
-                self.engine.answer(asking, left).await
+                self.engine.answer(pending, left).await
             }
         };
         let outcome = self.outcome();
         paid.ok_or_else(|| self.session.step(Event::Refused(&outcome), at))
     }
 
-    /// Returns `true` if the request has room for the headers that the retry sets: without them it is not the one that was
-    /// asked for.
+    /// Returns `true` if the request has room for the headers that the retry sets. Without them it would be another
+    /// request than the policy demands.
     fn has_room(&self, plan: &RetryPlan) -> bool {
         let Some((set, head)) = plan.set().zip(self.saved_head()) else {
             return true;
@@ -80,14 +82,15 @@ impl<C: Client> CallState<C> {
         head.header_map().len().saturating_add(set.len()) <= MAX_HEADERS
     }
 
-    /// Schedules a retry that is paid for, and rewrites the request if the retry is to be of another one.
+    /// Schedules a retry that is paid for, and rewrites the request if its plan says so.
     pub(super) fn schedule(&mut self, paid: PaidRetry) -> Command {
         if self.saved.is_none() {
-            return self.fails(StopReason::BodyNotReplayable);
+            return self.fail(StopReason::BodyNotReplayable);
         }
         if !self.rewrite(&paid) {
-            return self.fails(StopReason::NotRetryable);
+            return self.fail(StopReason::NotRetryable);
         }
+        // From now on a cut attempt that is still being sent cannot take bytes of a shared body from the next one.
         self.saved.iter_mut().for_each(C::Requests::next_in_turn);
         let at = self.judged_at();
         let command = self.session.step(Event::Paid(&paid), at);
@@ -105,10 +108,11 @@ impl<C: Client> CallState<C> {
         };
         let mut cut = None;
         let mut change = |headers: &mut HeaderMap, body: &[u8]| {
-            let other = rewrite(headers, body)?;
+            let shorter = rewrite(headers, body)?;
+            // The server would take the shorter text under the old key for a repetition of the longer one.
             self.engine
                 .renew(self.route.policy(), &mut self.session, headers);
-            let (body, before, after) = other.into_parts();
+            let (body, before, after) = shorter.into_parts();
             cut = Some(TextCut::new(before, after));
             Some(body)
         };
@@ -123,7 +127,8 @@ impl<C: Client> CallState<C> {
         is_changed
     }
 
-    /// Reads the rest of a failed response, so that its connection can serve again, and keeps it if it has ended.
+    /// Reads the rest of a failed response, so that its connection can be reused. Keeps the response only if its body
+    /// has ended.
     async fn drain(&mut self) {
         let response = match self.result_mut().take() {
             Some(Ok(response)) => response,
@@ -136,40 +141,42 @@ impl<C: Client> CallState<C> {
         *self.result_mut() = matches!(end, Ok(Inspected::AtTheEnd)).then_some(Ok(response));
     }
 
-    /// Changes the request as planned. After a failover the other service has its own gate.
+    /// Changes the request as planned.
     fn change_request(&mut self) {
         let Some(paid) = self.paid.take() else {
             return;
         };
-        let way = self.begin_failover(paid.plan());
+        let rebase = self.begin_failover(paid.plan());
         let set = paid.plan().set().cloned();
         let edit = RequestEdit {
             set: set.as_deref(),
-            way: way.as_ref(),
+            rebase: rebase.as_ref(),
             ..RequestEdit::default()
         };
         if let Some(saved) = &mut self.saved {
             C::Requests::edit(saved, edit);
         }
         self.paid = Some(paid);
-        if way.is_some() {
+        // The other service has its own gate.
+        if rebase.is_some() {
             let head = self.saved_head();
             let key = head.and_then(|head| self.find_gate(&head.header_map(), head.extensions));
             self.gate_key = key.unwrap_or_default();
         }
     }
 
-    /// Moves the request to another service, if the plan names one, and returns the way there.
+    /// Moves the request to another service, if the plan names one, and returns the rebase of its URI.
     fn begin_failover(&mut self, plan: &RetryPlan) -> Option<Rebase> {
         let destination = self.route.destinations().get(plan.failover()?)?.clone();
         let head = self.head.as_mut()?;
+        // A later failover must strip the credentials of every service that the request has gone by so far.
         head.credentials
             .extend_from_slice(self.session.credentials());
-        let mut way = self.route.rebase_to(&destination);
-        way.credentials.clone_from(&head.credentials);
-        let at = way.of(head.at.as_ref()?)?;
-        let there = route::RequestHead::new(&head.method, &at);
-        let route = destination.service.route(&there, None);
+        let mut rebase = self.route.rebase_to(&destination);
+        rebase.credentials.clone_from(&head.credentials);
+        let at = rebase.of(head.at.as_ref()?)?;
+        let moved = route::RequestHead::new(&head.method, &at);
+        let route = destination.service.route(&moved, None);
         head.at = Some(at);
         let now = self.engine.runtime.now();
         let session = self.session.moved_to(route.policy().clone(), now);
@@ -178,23 +185,23 @@ impl<C: Client> CallState<C> {
         self.moved_from = Some(Box::new(MovedFrom {
             session: std::mem::replace(&mut self.session, session),
             budget: std::mem::replace(&mut self.budget, budget),
-            subject: self.recorder.moved_to(name, &way.to),
+            subject: self.recorder.moved_to(name, &rebase.to),
             route: std::mem::replace(&mut self.route, route),
         }));
-        Some(way)
+        Some(rebase)
     }
 
-    /// A request that was not sent elsewhere ends where it was.
+    /// Undoes a failover that was not sent: the request ends at the service of its last attempt.
     pub(super) fn roll_back(&mut self) {
-        if let Some(before) = self.moved_from.take() {
-            self.session = before.session;
-            self.budget = before.budget;
-            self.recorder.undo_move(before.subject);
-            self.route = before.route;
+        if let Some(first) = self.moved_from.take() {
+            self.session = first.session;
+            self.budget = first.budget;
+            self.recorder.undo_move(first.subject);
+            self.route = first.route;
         }
     }
 
-    /// Tells the session where the services are that it may send the request to.
+    /// Resolves the services that the request may fail over to, once for each session.
     pub(super) fn resolve_targets(&mut self) {
         if self.route.destinations().is_empty() || self.session.knows_servers() {
             return;
@@ -203,20 +210,21 @@ impl<C: Client> CallState<C> {
         let Some(at) = head.and_then(|head| head.at.as_ref()) else {
             return self.session.set_servers(Vec::new());
         };
-        let found = self
+        let servers = self
             .route
             .destinations()
             .iter()
-            .filter_map(|(name, there)| {
-                self.route.rebase_to(there).of(at)?;
-                let server = if is_same_server(at, &there.base) {
+            .filter_map(|(name, destination)| {
+                // A service whose URL cannot be built is no target.
+                self.route.rebase_to(destination).of(at)?;
+                let server = if is_same_server(at, &destination.base) {
                     Server::Same
                 } else {
                     Server::Other
                 };
                 Some((Arc::clone(name), server))
             });
-        let servers = found.collect();
+        let servers = servers.collect();
         self.session.set_servers(servers);
     }
 }

@@ -27,11 +27,11 @@ pub(crate) struct Call<C: Client> {
     pub(crate) mark: AttemptMark,
     pub(super) saved: Option<SavedOf<C>>,
     pub(super) started: Duration,
-    /// Only of an attempt that has a limit, once it was polled.
+    /// Created by the first poll that finds no result, so an attempt without a limit never has one.
     timer: Option<Sleep>,
 }
 
-/// The place where the driver takes over.
+/// The point at which the driver takes over.
 pub(crate) enum DriverStart<C: Client> {
     /// Nothing was sent yet.
     Request(C::Request),
@@ -59,7 +59,7 @@ impl<C: Client> Call<C> {
         let route = options.route(&engine, C::Requests::head(request));
         let started = engine.runtime.now();
         if engine.idempotency_keys {
-            give_key::<C>(&engine, &route, request);
+            add_key::<C>(&engine, &route, request);
         }
         Self {
             mark: AttemptMark::new(options.may_retry(&route)),
@@ -76,7 +76,7 @@ impl<C: Client> Call<C> {
         &self.permit.engine
     }
 
-    /// Saves the request and lets it go at once, if nothing observes its success and the gate has nothing to decide.
+    /// Saves the request and returns it for sending, if nothing observes its success and the gate need not decide.
     ///
     /// # Errors
     ///
@@ -88,29 +88,31 @@ impl<C: Client> Call<C> {
         request: C::Request,
     ) -> Result<C::Request, C::Request> {
         let engine = &self.permit.engine;
-        // An attempt that cannot be cut with an error may have to go on while it is decided what follows.
-        let is_cut = self.limit().is_none() || C::own_error().is_some();
-        if !is_cut || !self.options.is_plain() || !engine.is_silent(&self.route) {
+        // If no error can report a timeout, the attempt may continue past its limit, which only the driver can do.
+        let can_be_cut = self.limit().is_none() || C::own_error().is_some();
+        if !can_be_cut || !self.options.is_plain() || !engine.is_silent(&self.route) {
             return Err(request);
         }
         let Some(head) = C::Requests::head(&request) else {
             return Err(request);
         };
+        // A nested layer stands aside at the gate too: the outer one waits there, if it has one.
         let is_gated =
             !self.options.is_passthrough() && self.route.policy().gate_wait_limit().is_some();
         if is_gated && !enter_gate(&mut self.permit, &self.route, head, self.started) {
             return Err(request);
         }
         if !self.mark.repeats() {
-            let way = (&*self.permit.engine, &*self.route);
-            self.options.keep_facts(way, head);
+            let context = (&*self.permit.engine, &*self.route);
+            self.options.keep_facts(context, head);
             return Ok(request);
         }
         let (request, saved) = requests.save(request, self.permit.engine.save);
         self.saved = saved;
+        // Its body cannot be copied. The driver still needs the facts if the attempt fails.
         if let (None, Some(head)) = (&self.saved, C::Requests::head(&request)) {
-            let way = (&*self.permit.engine, &*self.route);
-            self.options.keep_facts(way, head);
+            let context = (&*self.permit.engine, &*self.route);
+            self.options.keep_facts(context, head);
         }
         Ok(request)
     }
@@ -121,13 +123,14 @@ impl<C: Client> Call<C> {
         self.route.policy().first_limit(self.options.own())
     }
 
-    /// Polls the first attempt by a function, and counts its success.
+    /// Polls the first attempt with a function, and counts its success.
     #[inline(always)]
     pub(crate) fn poll_first(
         &mut self,
         cx: &mut Context<'_>,
         poll: impl FnOnce(&mut Context<'_>) -> Poll<AttemptResult<C>>,
     ) -> Poll<FirstEnd<C>> {
+        // The guard ends before the result is judged, which looks at the mark that it leaves.
         let polled = {
             let _within = self.mark.polled(self.permit.engine.id());
             poll(cx)
@@ -146,7 +149,7 @@ impl<C: Client> Call<C> {
         })
     }
 
-    /// Returns `true` if the attempt has no time left; else the task is woken when that is so.
+    /// Returns `true` if the attempt has no time left. Otherwise the task will be woken when the time is up.
     fn is_late(&mut self, limit: Duration, cx: &mut Context<'_>) -> bool {
         let runtime = &self.permit.engine.runtime;
         let until = self.started.saturating_add(limit);
@@ -156,7 +159,8 @@ impl<C: Client> Call<C> {
         timer.as_mut().poll(cx).is_ready()
     }
 
-    /// Counts the result if it is a success that needs nothing more; else returns what a classifier has said of it.
+    /// Counts the result if it is a success that the caller can have at once. Otherwise returns a classifier's verdict,
+    /// if there is one.
     #[inline(always)]
     fn succeeds(&mut self, result: &AttemptResult<C>) -> Result<(), Option<Verdict>> {
         let response = result.as_ref().map_err(|_| None)?;
@@ -164,10 +168,11 @@ impl<C: Client> Call<C> {
         self.route.succeeds(status, headers, || self.line())?;
         if self.mark.repeats() {
             self.deposit();
-            let asked = self.saved_head().and_then(|head| head.url());
-            let urls = asked.zip(C::Responses::url(response));
+            let requested = self.saved_head().and_then(|head| head.url());
+            let urls = requested.zip(C::Responses::url(response));
             self.permit.engine.redirects.check(&self.mark, urls);
         }
+        // Parsing a quota needs the wall clock, so a success that has none takes the short way.
         if self.permit.reads_quotas() && has_quota_header(headers) {
             end_with_quota(&mut self.permit, &self.route, headers);
         } else {
@@ -192,61 +197,64 @@ impl<C: Client> Call<C> {
     fn deposit(&self) {
         match self.permit.engine.budgets_of(&self.route) {
             Budgets::One(budget) => budget.deposit(self.started),
-            each => {
+            budgets => {
                 let service = self.options.service(&self.route, self.saved_head());
-                each.deposit(&service, self.started);
+                budgets.deposit(&service, self.started);
             }
         }
     }
 }
 
-/// The right to send one attempt; dropped, it tells the gate that the attempt is over.
+/// The right to send one attempt. Dropping it reports to the gate that the attempt is over.
 pub(crate) struct HeldPermit {
     pub(crate) engine: Arc<Engine>,
-    /// `None` if there is no gate, or none that has a place, and once the gate has heard of the attempt.
-    pub(super) place: Option<Permit>,
+    /// `None` if no gate applies or the gate has no slot for its key, and after the end was reported.
+    pub(super) inner: Option<Permit>,
 }
 
 impl HeldPermit {
     #[inline]
-    pub(crate) fn new(engine: Arc<Engine>, place: Option<Permit>) -> Self {
-        Self { engine, place }
+    pub(crate) fn new(engine: Arc<Engine>, inner: Option<Permit>) -> Self {
+        Self { engine, inner }
     }
 
-    /// Returns `true` if the gate listens to what a success says of a quota.
+    /// Returns `true` if the gate uses the quota in the headers of a success.
     #[inline]
     pub(super) fn reads_quotas(&self) -> bool {
-        self.place.as_ref().is_some_and(|place| place.hears_quotas)
+        self.inner
+            .as_ref()
+            .is_some_and(|permit| permit.hears_quotas)
     }
 
-    /// The attempt has succeeded, and its response says nothing of a quota.
+    /// Reports the success of the attempt, without a quota.
     #[inline(always)]
     pub(super) fn succeeds(&mut self) {
-        if let Some(place) = &self.place {
+        if let Some(permit) = &self.inner {
             let Engine { gate, runtime, .. } = &*self.engine;
-            gate.succeeds(place, &**runtime);
-            self.place = None;
+            gate.succeeds(permit, &**runtime);
+            // So that `drop` does not report the attempt a second time.
+            self.inner = None;
         }
     }
 
-    /// The attempt has ended.
+    /// Reports the end of the attempt.
     #[inline(always)]
-    pub(super) fn ends(&mut self, end: CallEnd, quota: Option<GateQuota>) {
-        if let Some(place) = self.place.take() {
+    pub(super) fn end(&mut self, end: CallEnd, quota: Option<GateQuota>) {
+        if let Some(permit) = self.inner.take() {
             let Engine { gate, runtime, .. } = &*self.engine;
-            gate.end(&place, end, quota, &**runtime);
+            gate.end(&permit, end, quota, &**runtime);
         }
     }
 }
 
 impl Drop for HeldPermit {
     fn drop(&mut self) {
-        self.ends(CallEnd::Other, None);
+        self.end(CallEnd::Other, None);
     }
 }
 
-/// Gives a request that must be processed once a key that makes processing it twice as good as once.
-fn give_key<C: Client>(engine: &Engine, route: &Route, request: &mut C::Request) {
+/// Adds an idempotency key to a request that is not idempotent and has none.
+fn add_key<C: Client>(engine: &Engine, route: &Route, request: &mut C::Request) {
     let needs_key = C::Requests::head(request)
         .is_some_and(|head| !head.facts().is_idempotent() && !has_own_key(route.policy(), head));
     if let Some(headers) = C::Requests::headers_mut(request).filter(|_| needs_key) {
@@ -266,6 +274,7 @@ fn enter_gate(permit: &mut HeldPermit, route: &Route, head: Head<'_>, now: Durat
             method: head.method,
             path: head.path(),
         };
+        // Waiting at several gates is the driver's work.
         if !engine.gate.narrower(call, now).is_empty() {
             return false;
         }
@@ -274,18 +283,18 @@ fn enter_gate(permit: &mut HeldPermit, route: &Route, head: Head<'_>, now: Durat
         .gate
         .enter(key, now, route.policy().obeys_quotas_at_once())
     {
-        Ok(place) => {
-            permit.place = place;
+        Ok(entered) => {
+            permit.inner = entered;
             true
         }
         Err(NotIdle { .. }) => false,
     }
 }
 
-/// Tells the gate of a success, and what its response says of a quota.
+/// Reports a success to the gate, with the quota in its headers.
 #[cold]
 fn end_with_quota(permit: &mut HeldPermit, route: &Route, headers: &HeaderMap) {
     let at = permit.engine.runtime.moment();
     let quota = route.quota(&Outcome::response(StatusCode::OK, headers), at);
-    permit.ends(CallEnd::Succeeded, quota);
+    permit.end(CallEnd::Succeeded, quota);
 }

@@ -18,18 +18,20 @@ pub(crate) struct ConnectionUsed(CaptureConnection);
 impl ConnectionUsed {
     /// Captures the connection of an attempt that may be cut or that follows a failed one. Returns `None` for any other
     /// attempt, or if the type of the client's errors shows that it is not hyper-util's.
-    pub(crate) fn of<E: 'static>(
+    pub(crate) fn for_attempt<E: 'static>(
         attempt: Attempt,
         extensions: Option<&mut Extensions>,
     ) -> Option<Self> {
+        // A first attempt without a limit is never cut, and a capture costs allocations.
         let wanted = attempt.limit().is_some() || attempt.number() > 1;
         let extensions = extensions.filter(|_| wanted)?;
+        // The download has captured it already, for all of its attempts.
         let known = extensions.get::<Self>().cloned();
         known.or_else(|| Self::captured::<E>(extensions))
     }
 
     /// Captures the connection of all attempts of a download, whose response may stall after its head.
-    pub(crate) fn of_download<E: 'static>(extensions: &mut Extensions) -> Option<Self> {
+    pub(crate) fn for_download<E: 'static>(extensions: &mut Extensions) -> Option<Self> {
         let used = Self::captured::<E>(extensions)?;
         extensions.insert(used.clone());
         Some(used)

@@ -12,7 +12,7 @@ mod links;
 mod of_reqwest;
 mod reading;
 
-pub(crate) use of_reqwest::{boxed, trail_of, without_url};
+pub(crate) use of_reqwest::{boxed, redirect_evidence, without_url};
 
 use crate::error::{AttemptTimeout, IncompleteBody, RequestFailed};
 use crate::policy::{ErrorKind, Outcome, Reach, RetryPolicy};
@@ -36,24 +36,26 @@ pub(crate) fn outcome_of(policy: &RetryPolicy, error: &dyn Any) -> Outcome<'stat
 
 /// Converts the error of a response's body to an outcome.
 pub(crate) fn outcome_of_body(policy: &RetryPolicy, error: &dyn Any) -> Outcome<'static> {
-    let within = ChainFacts {
+    // The body may come from a decoder below, which reports a broken connection as its own error.
+    let facts = ChainFacts {
         answered: true,
         decoding: true,
         ..ChainFacts::default()
     };
     let outcome = match policy.own_error(error).or_else(|| known(error)) {
-        Some(error) => within.along(policy, error),
+        Some(error) => facts.judge_chain(policy, error),
         None => Outcome::error(ErrorKind::Other),
     };
+    // Even "not processed" in a body: the head has arrived, so the request was processed.
     outcome.after_an_answer()
 }
 
 /// Returns `true` if an error comes from reqwest, whose client may follow redirects itself.
 pub(crate) fn is_of_reqwest(policy: &RetryPolicy, error: &dyn Any) -> bool {
-    trail_of(policy, error).may_follow
+    redirect_evidence(policy, error).may_follow
 }
 
-/// Keeps later requests off the connection that an error comes from, if the error tells it.
+/// Keeps later requests off the connection that an error comes from, if the error shows it.
 pub(crate) fn retire_connection(policy: &RetryPolicy, error: &dyn Any) {
     #[cfg(feature = "hyper")]
     {
@@ -70,6 +72,7 @@ pub(crate) fn retire_connection(policy: &RetryPolicy, error: &dyn Any) {
 
 /// Returns a function that converts an error to another type, if that type is a box that can hold it.
 pub(crate) fn into_box<F: Into<BoxError> + 'static, E: 'static>() -> Option<fn(F) -> E> {
+    // `E` is no known type here: compare the types of whole functions, so that nothing is converted in vain.
     let boxed: fn(F) -> BoxError = F::into;
     let boxed: &dyn Any = &boxed;
     boxed.downcast_ref::<fn(F) -> E>().copied()
@@ -96,26 +99,26 @@ pub(crate) fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> 
 }
 
 /// Returns the text of an error along its chain, after its kind, for rules that test it. It is used for nothing else.
-pub(crate) fn words(policy: &RetryPolicy, error: &dyn Any, kind: Option<ErrorKind>) -> String {
+pub(crate) fn error_text(policy: &RetryPolicy, error: &dyn Any, kind: Option<ErrorKind>) -> String {
     const MAX_TEXT_BYTES: usize = 4 * 1024;
-    let mut words = kind.map_or_else(String::new, |kind| kind.to_string());
+    let mut text = kind.map_or_else(String::new, |kind| kind.to_string());
     let known = policy.own_error(error).or_else(|| known(error));
     for link in known.into_iter().flat_map(links) {
-        if !words.is_empty() {
-            words.push_str(": ");
+        if !text.is_empty() {
+            text.push_str(": ");
         }
-        words.push_str(&link.to_string());
-        if words.len() > MAX_TEXT_BYTES {
+        text.push_str(&link.to_string());
+        if text.len() > MAX_TEXT_BYTES {
             break;
         }
     }
-    words
+    text
 }
 
 /// Walks along the source chain of an error. The first link that says what happened decides. A link that only
 /// says where it happened (while connecting, on a connection, within a response's body) refines the links after it.
 pub(crate) fn walk(policy: &RetryPolicy, error: &(dyn Error + 'static)) -> Outcome<'static> {
-    ChainFacts::default().along(policy, error)
+    ChainFacts::default().judge_chain(policy, error)
 }
 
 /// The facts found in a chain so far.
@@ -128,48 +131,55 @@ struct ChainFacts {
     /// A decoder of a response's body may have failed, and no inner link blames the source that it reads from.
     decoding: bool,
     /// A decoder has failed, or has rejected its data.
-    complains: bool,
+    decode_failed: bool,
     /// The request never left this program.
     unsent: bool,
-    found: Option<Outcome<'static>>,
+    outcome: Option<Outcome<'static>>,
 }
 
 impl ChainFacts {
-    fn along(mut self, policy: &RetryPolicy, error: &(dyn Error + 'static)) -> Outcome<'static> {
+    fn judge_chain(
+        mut self,
+        policy: &RetryPolicy,
+        error: &(dyn Error + 'static),
+    ) -> Outcome<'static> {
         for link in links(error) {
-            self.take(link);
+            self.add(link);
+            // After `add`: a classifier's verdict still needs the facts of the links up to its own.
             if let Some(verdict) = policy.judge(link) {
-                return self.placed(Outcome::error(ErrorKind::Other).judged(verdict));
+                return self.with_reach(Outcome::error(ErrorKind::Other).judged(verdict));
             }
         }
-        let found = self.found.unwrap_or_else(|| self.unread());
-        self.placed(found)
+        let outcome = self.outcome.unwrap_or_else(|| self.fallback());
+        self.with_reach(outcome)
     }
 
-    fn take(&mut self, link: &(dyn Error + 'static)) {
-        if self.found.is_some() {
+    fn add(&mut self, link: &(dyn Error + 'static)) {
+        // The outermost link that has a kind decides; deeper links are walked only for classifiers.
+        if self.outcome.is_some() {
             return;
         }
         match read(link) {
-            Link::Silent => self.found = self.kind_of_link(link).map(Outcome::error),
+            Link::Silent => self.outcome = self.kind_of_link(link).map(Outcome::error),
             Link::Connecting => self.connecting = true,
             Link::Connected => {
                 self.connected = true;
-                (self.decoding, self.complains) = (false, false);
+                // The decoder only passed on that its source failed.
+                (self.decoding, self.decode_failed) = (false, false);
             }
-            Link::InAnswer { decoded, says } => {
+            Link::InBody { decoded, kind } => {
                 self.answered = true;
-                (self.decoding, self.complains) = (decoded, decoded);
+                (self.decoding, self.decode_failed) = (decoded, decoded);
                 self.connected |= !decoded;
-                self.found = says.map(Outcome::error);
+                self.outcome = kind.map(Outcome::error);
             }
             Link::Unsent => self.unsent = true,
-            Link::Status(status) => self.found = Some(Outcome::error_of_status(status)),
+            Link::Status(status) => self.outcome = Some(Outcome::error_of_status(status)),
             // A decoder that rejects its data complains on its own account, not the connection's.
-            Link::Says(ErrorKind::Protocol | ErrorKind::Certificate) if self.decoding => {
-                self.complains = true;
+            Link::Kind(ErrorKind::Protocol | ErrorKind::Certificate) if self.decoding => {
+                self.decode_failed = true;
             }
-            Link::Says(kind) => self.found = Some(Outcome::error(self.refined(kind))),
+            Link::Kind(kind) => self.outcome = Some(Outcome::error(self.refined(kind))),
         }
     }
 
@@ -190,8 +200,8 @@ impl ChainFacts {
         }
     }
 
-    fn unread(&self) -> Outcome<'static> {
-        Outcome::error(match (self.complains, self.connecting) {
+    fn fallback(&self) -> Outcome<'static> {
+        Outcome::error(match (self.decode_failed, self.connecting) {
             (true, _) => ErrorKind::Decode,
             (false, true) => ErrorKind::Connect,
             (false, false) => ErrorKind::Other,
@@ -199,7 +209,7 @@ impl ChainFacts {
     }
 
     /// Adds how far the request got, if the point of failure shows it.
-    fn placed(&self, outcome: Outcome<'static>) -> Outcome<'static> {
+    fn with_reach(&self, outcome: Outcome<'static>) -> Outcome<'static> {
         let class = outcome.class();
         match (self.answered, self.unsent) {
             (true, _) => outcome.after_an_answer(),

@@ -10,11 +10,11 @@ use http::Extensions;
 pub(crate) enum ConnectionUsed {}
 
 impl ConnectionUsed {
-    pub(crate) fn of<E: 'static>(_: Attempt, _: Option<&mut Extensions>) -> Option<Self> {
+    pub(crate) fn for_attempt<E: 'static>(_: Attempt, _: Option<&mut Extensions>) -> Option<Self> {
         None
     }
 
-    pub(crate) fn of_download<E: 'static>(_: &mut Extensions) -> Option<Self> {
+    pub(crate) fn for_download<E: 'static>(_: &mut Extensions) -> Option<Self> {
         None
     }
 

@@ -20,15 +20,16 @@ impl Record {
     }
 
     /// Returns the bytes at hand from a position on, or `None` at the end. There may be more after them.
-    pub(super) fn after(&mut self, mut place: usize) -> Option<Bytes> {
+    pub(super) fn after(&mut self, mut position: usize) -> Option<Bytes> {
+        // Bytes that were given out are shared with a client, so their block can grow no more.
         if !self.open.is_empty() {
             self.blocks.push(std::mem::take(&mut self.open).into());
         }
         for block in &self.blocks {
-            if place < block.len() {
-                return Some(block.slice(place..));
+            if position < block.len() {
+                return Some(block.slice(position..));
             }
-            place = place.saturating_sub(block.len());
+            position = position.saturating_sub(block.len());
         }
         None
     }
@@ -36,8 +37,8 @@ impl Record {
     /// Returns all bytes in one buffer.
     pub(super) fn whole(&self) -> Vec<u8> {
         let blocks = self.blocks.iter().map(|block| &block[..]);
-        let pieces: Vec<&[u8]> = blocks.chain([&self.open[..]]).collect();
-        pieces.concat()
+        let parts: Vec<&[u8]> = blocks.chain([&self.open[..]]).collect();
+        parts.concat()
     }
 }
 
@@ -86,7 +87,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_record_is_read_from_any_place_and_goes_on() {
+    fn a_record_is_read_from_any_position_and_grows() {
         let mut record = Record::default();
         assert_eq!(record.after(0), None);
         record.push(b"ab");
@@ -102,15 +103,15 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_record_takes_less_than_twice_what_it_holds() {
+    fn a_record_takes_less_than_twice_its_bytes() {
         let mut record = Record::default();
-        let mut place = 0;
+        let mut position = 0;
         for length in (0..200).chain([3_000, 1, 1, 70_000, 1]) {
             record.push(&vec![b'x'; length]);
             let held = record.open.len().max(8);
             assert!(record.open.capacity() < 2 * held, "{length}");
             if length % 50 == 0 {
-                place += record.after(place).map_or(0, |data| data.len());
+                position += record.after(position).map_or(0, |data| data.len());
             }
         }
     }

@@ -145,7 +145,7 @@ impl<B: http_body::Body> Replay for ReplayBody<B> {
 pub enum Measure {
     /// Not needed: the body itself tracks if it is complete.
     NotAsked,
-    /// The body announces no length, and nobody vouches for a copy.
+    /// The body announces no length, and no caller's function vouches for a copy.
     Unknown,
     /// The body is at its end.
     AtItsEnd,
@@ -156,10 +156,11 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// Returns the measure of a body whose copies nobody vouches for.
+    /// Returns the measure of a body whose copies no caller's function vouches for.
     #[inline]
     pub(crate) fn of(body: &impl Body) -> Self {
         match body.size_hint().exact() {
+            // First, since a body that has only trailers left also announces 0 bytes.
             _ if body.is_end_stream() => Self::AtItsEnd,
             Some(bytes) => Self::Exactly(bytes),
             None => Self::Unknown,
@@ -185,6 +186,7 @@ impl Measure {
             (Self::AtItsEnd, copy) => {
                 !matches!(copy, Self::Exactly(bytes) | Self::AtLeast(bytes) if bytes > 0)
             }
+            // Also for 0: a stream that has become empty may have lost its trailers.
             (Self::Exactly(first), copy) => copy == Self::Exactly(first),
             // A copy of a stream may have an exact length. An empty one is the remainder of a shared stream.
             (Self::AtLeast(first), Self::Exactly(bytes)) => bytes > 0 && bytes >= first,
@@ -280,13 +282,13 @@ mod measure_tests {
             (AtLeast(3), Exactly(2), false),
             (AtLeast(3), AtItsEnd, false),
         ] {
-            let is_still = FirstMeasure::from(first).is_complete_copy(now);
-            assert_eq!(is_still, whole, "{first:?}, {now:?}");
+            let is_complete = FirstMeasure::from(first).is_complete_copy(now);
+            assert_eq!(is_complete, whole, "{first:?}, {now:?}");
         }
     }
 
     #[test]
-    fn a_body_is_measured_by_what_it_announces() {
+    fn a_body_is_measured_by_its_announced_length() {
         assert_eq!(Measure::of(&Empty::<Bytes>::new()), AtItsEnd);
         assert_eq!(Measure::of(&Full::new(Bytes::new())), AtItsEnd);
         assert_eq!(Measure::of(&"abc".to_owned()), Exactly(3));
@@ -298,7 +300,7 @@ mod measure_tests {
     }
 
     #[test]
-    fn a_vouched_body_without_a_length_has_a_least_one() {
+    fn a_vouched_body_without_a_length_has_a_lower_bound() {
         assert_eq!(Measure::of_vouched(&"abc".to_owned()), Exactly(3));
         let stream = futures_util::stream::empty::<Result<http_body::Frame<Bytes>, ()>>();
         let stream = http_body_util::StreamBody::new(stream);
@@ -344,6 +346,7 @@ impl<B: Replay + Send + 'static> Bodies<B> for CloneBody {
 
     #[inline]
     fn keep(&self, body: B, _: usize) -> (B, Option<(B, Measure)>) {
+        // Measured before the body is sent: a copy may share its content.
         let kept = body.replay().map(|copy| (copy, body.measure()));
         (body, kept)
     }

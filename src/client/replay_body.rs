@@ -36,10 +36,10 @@ use tape::{BoxError, Position, Recording, RecordingState};
 /// let request = http::Request::put("http://api.example/").body(ReplayBody::new(stream));
 /// ```
 pub struct ReplayBody<B> {
-    tape: Arc<Mutex<Recording<B>>>,
+    recording: Arc<Mutex<Recording<B>>>,
     attempt: u64,
     /// The position of this attempt in the body.
-    played: Position,
+    position: Position,
 }
 
 const DEFAULT_LIMIT: usize = 64 * 1024;
@@ -56,7 +56,7 @@ impl<B: Body> ReplayBody<B> {
     #[must_use]
     pub fn with_limit(body: B, bytes: usize) -> Self {
         let empty = body.is_end_stream();
-        let tape = Recording {
+        let recording = Recording {
             empty,
             body: Box::pin(body),
             record: (bytes > 0 || empty).then(Record::default),
@@ -69,74 +69,84 @@ impl<B: Body> ReplayBody<B> {
             waiting: None,
         };
         Self {
-            tape: Arc::new(Mutex::new(tape)),
+            recording: Arc::new(Mutex::new(recording)),
             attempt: 0,
-            played: Position::default(),
+            position: Position::default(),
         }
     }
 
     /// Returns the same body from its start, for a later attempt, or `None` if it is not recorded.
     pub(super) fn later(&self) -> Option<Self> {
-        let mut tape = self.tape();
-        tape.record.as_ref()?;
-        tape.attempts = tape.attempts.saturating_add(1);
+        let mut recording = self.lock();
+        recording.record.as_ref()?;
+        recording.attempts = recording.attempts.saturating_add(1);
         Some(Self {
-            tape: Arc::clone(&self.tape),
-            attempt: tape.attempts,
-            played: Position::default(),
+            recording: Arc::clone(&self.recording),
+            attempt: recording.attempts,
+            position: Position::default(),
         })
     }
 
-    /// Makes this the next attempt to be sent. Earlier ones, for which nobody waits, read no more.
+    /// Makes this the next attempt to be sent. Earlier ones, which are not awaited any more, fail on their next read.
     pub(super) fn next_in_turn(&mut self) {
+        // A copy may have been made before others that were sent meanwhile, so it gets the next number now.
         let earlier = {
-            let mut tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
-            tape.attempts = tape.attempts.saturating_add(1);
-            self.attempt = tape.attempts;
-            tape.reading = self.attempt;
-            tape.waiting.take()
+            let mut recording = self
+                .recording
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            recording.attempts = recording.attempts.saturating_add(1);
+            self.attempt = recording.attempts;
+            recording.reading = self.attempt;
+            recording.waiting.take()
         };
+        // Outside of the lock, since a waker may poll the body at once.
         earlier.into_iter().for_each(Waker::wake);
     }
 
     /// Returns `true` if the whole body can be sent again after an attempt. `early` is `true` if the server responded
     /// before that attempt had read it all.
     pub(super) fn is_whole(&self, early: bool) -> bool {
-        let tape = self.tape();
-        tape.record.is_some() && tape.state != RecordingState::Failed && (!early || tape.is_over())
+        let recording = self.lock();
+        recording.record.is_some()
+            && recording.state != RecordingState::Failed
+            && (!early || recording.is_over())
     }
 
     /// Replaces all bytes that were sent. Returns `false` if the body is not at its end or not fully recorded, or if
     /// the function returns `None`.
     pub(super) fn rewrite(&mut self, with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool {
-        let mut tape = self.tape();
-        let Some(record) = tape.record.as_ref().filter(|_| tape.is_over()) else {
+        let mut recording = self.lock();
+        let Some(record) = recording.record.as_ref().filter(|_| recording.is_over()) else {
             return false;
         };
-        let Some(other) = with(&record.whole()) else {
+        let Some(new) = with(&record.whole()) else {
             return false;
         };
-        tape.state = RecordingState::Ended;
-        tape.read = Position {
-            bytes: other.len(),
+        // As if the new bytes had been read to their end: later attempts send the record alone.
+        recording.state = RecordingState::Ended;
+        recording.read = Position {
+            bytes: new.len(),
             trailers: false,
         };
-        tape.record = Some(other.into());
-        tape.trailers = None;
+        recording.record = Some(new.into());
+        recording.trailers = None;
         true
     }
 
     /// Returns the number of bytes read of the body, or `None` if not all of them are recorded.
     pub(super) fn read(&self) -> Option<u64> {
-        let tape = self.tape();
-        tape.record.as_ref()?;
-        u64::try_from(tape.read.bytes).ok()
+        let recording = self.lock();
+        recording.record.as_ref()?;
+        u64::try_from(recording.read.bytes).ok()
     }
 }
 
 impl<B> ReplayBody<B> {
-    fn tape(&self) -> MutexGuard<'_, Recording<B>> {
-        self.tape.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Recording<B>> {
+        self.recording
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -153,48 +163,55 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let this = self.get_mut();
-        // Another handle means that a later attempt may need the bytes that this one reads.
-        let kept = Arc::strong_count(&this.tape) > 1;
-        let mut tape = this.tape.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(superseded) = tape.take_over(this.attempt) {
+        // Another handle means that a later attempt may need the bytes that this one reads. The last attempt records
+        // nothing.
+        let is_shared = Arc::strong_count(&this.recording) > 1;
+        let mut recording = this
+            .recording
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Err(superseded) = recording.take_over(this.attempt) {
             return Poll::Ready(Some(Err(superseded.into())));
         }
         // An attempt that is behind the stream first sends the bytes that earlier attempts have read.
-        if this.played != tape.read {
-            let piece = tape.recorded(this.played);
-            return Poll::Ready(Some(match piece {
-                Ok(piece) => {
-                    this.played.pass(&piece);
-                    Ok(piece.into())
+        if this.position != recording.read {
+            let chunk = recording.recorded(this.position);
+            return Poll::Ready(Some(match chunk {
+                Ok(chunk) => {
+                    this.position.advance(&chunk);
+                    Ok(chunk.into())
                 }
                 Err(lost) => Err(lost.into()),
             }));
         }
-        let next = tape.poll_next(cx, kept);
-        this.played = tape.read;
-        next.map(|piece| piece.map(|piece| piece.map(Frame::from)))
+        let next = recording.poll_next(cx, is_shared);
+        this.position = recording.read;
+        next.map(|chunk| chunk.map(|chunk| chunk.map(Frame::from)))
     }
 
     fn is_end_stream(&self) -> bool {
-        let tape = self.tape();
-        if self.played == Position::default() {
-            tape.empty
+        let recording = self.lock();
+        // At its start each attempt must end as the first one did: a stream without data still has an end to poll for,
+        // and a client may frame it in another way than an empty body.
+        if self.position == Position::default() {
+            recording.empty
         } else {
-            self.played == tape.read && tape.is_at_end()
+            self.position == recording.read && recording.is_at_end()
         }
     }
 
     fn size_hint(&self) -> SizeHint {
-        let tape = self.tape();
-        if self.played != tape.read && tape.record.is_none() {
+        let recording = self.lock();
+        // The bytes before the position of the stream are lost, so no length would be true.
+        if self.position != recording.read && recording.record.is_none() {
             return SizeHint::default();
         }
-        let ahead = tape.read.bytes.saturating_sub(self.played.bytes);
-        let ahead = u64::try_from(ahead).unwrap_or(u64::MAX);
-        let rest = tape.body.size_hint();
+        let behind = recording.read.bytes.saturating_sub(self.position.bytes);
+        let behind = u64::try_from(behind).unwrap_or(u64::MAX);
+        let rest = recording.body.size_hint();
         let mut hint = SizeHint::new();
-        hint.set_lower(rest.lower().saturating_add(ahead));
-        if let Some(upper) = rest.upper().and_then(|upper| upper.checked_add(ahead)) {
+        hint.set_lower(rest.lower().saturating_add(behind));
+        if let Some(upper) = rest.upper().and_then(|upper| upper.checked_add(behind)) {
             hint.set_upper(upper);
         }
         hint
@@ -203,7 +220,7 @@ where
 
 impl<B> fmt::Debug for ReplayBody<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let read = self.tape().read.bytes;
+        let read = self.lock().read.bytes;
         f.debug_struct("ReplayBody")
             .field("attempt", &self.attempt)
             .field("read_bytes", &read)

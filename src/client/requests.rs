@@ -68,7 +68,7 @@ pub struct RequestEdit<'a> {
     /// Headers that replace those of the same name.
     pub(crate) set: Option<&'a HeaderMap>,
     /// The rebase of the URI onto another service.
-    pub(crate) way: Option<&'a Rebase>,
+    pub(crate) rebase: Option<&'a Rebase>,
     /// The URL that the start of a download came from, after redirects, and the headers that are credentials. Only
     /// clients that follow redirects report such a URL.
     #[cfg_attr(
@@ -164,7 +164,7 @@ impl<B: 'static, C: Bodies<B>> Requests<http::Request<B>> for C {
                 method: parts.method.clone(),
                 uri: parts.uri.clone(),
                 version: parts.version,
-                headers: SavedHeaders::of(&parts.headers),
+                headers: SavedHeaders::new(&parts.headers),
                 extensions: parts.extensions.clone(),
                 body: kept,
                 first: measure.into(),
@@ -174,6 +174,7 @@ impl<B: 'static, C: Bodies<B>> Requests<http::Request<B>> for C {
     }
 
     fn restore(saved: Self::Saved, is_last: bool) -> (http::Request<B>, Option<Self::Saved>) {
+        // Copied before it is sent: a body that shares its content is still whole now.
         let later = if is_last { None } else { saved.copy() };
         (saved.into_request().map(C::body), later)
     }
@@ -241,26 +242,31 @@ impl<K: Replay> SavedRequest<K> {
 
     fn edit(&mut self, edit: RequestEdit<'_>) -> bool {
         let RequestEdit {
-            set, way, rewrite, ..
+            set,
+            rebase,
+            rewrite,
+            ..
         } = edit;
-        let way = way.and_then(|way| Some((way, way.of(&self.uri)?)));
-        if set.is_none() && way.is_none() && rewrite.is_none() {
+        let rebased = rebase.and_then(|rebase| Some((rebase, rebase.of(&self.uri)?)));
+        // Unpacking the headers is the expensive part of an edit.
+        if set.is_none() && rebased.is_none() && rewrite.is_none() {
             return true;
         }
         let mut headers = self.headers.to_map();
         // Strip the headers of the first service before those for the new one are set.
-        if let Some((way, uri)) = way {
+        if let Some((rebase, uri)) = rebased {
             let before = std::mem::replace(&mut self.uri, uri);
-            way.strip_headers(&mut headers, &before);
+            rebase.strip_headers(&mut headers, &before);
         }
         replace_headers(&mut headers, set);
         if let Some(rewrite) = rewrite {
             if !self.body.rewrite(&mut |body| rewrite(&mut headers, body)) {
                 return false;
             }
+            // Later copies are compared with the rewritten body.
             self.first = self.body.measure().into();
         }
-        self.headers = SavedHeaders::of(&headers);
+        self.headers = SavedHeaders::new(&headers);
         true
     }
 }
@@ -273,6 +279,7 @@ pub(super) fn is_all(announced: Option<u64>, read: Option<u64>) -> bool {
 
 /// Replaces headers of the same name. A retry that has no room for them is not sent, so appending does not fail here.
 pub(super) fn replace_headers(headers: &mut HeaderMap, new: Option<&HeaderMap>) {
+    // All old values go before the first new one is added, since a header may have several values.
     for name in new.into_iter().flat_map(HeaderMap::keys) {
         headers.remove(name);
     }
@@ -388,6 +395,7 @@ impl<'a> Head<'a> {
     pub(crate) fn line(&self) -> RequestLine {
         let authority = self.authority();
         let authority = authority.map_or_else(Default::default, Into::into);
+        // As a POST, so that the facts show the key alone: the line has the method beside them.
         let by_key = RequestFacts::by_first_values(&Method::POST, |name| self.value(name));
         RequestLine::of(self.method, authority, self.path(), by_key)
     }
@@ -479,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_copy_is_the_spare_itself() {
+    fn the_last_attempt_takes_the_saved_request_itself() {
         let (_, saved) = save(http::Request::new("b".to_owned()));
         let (_, saved) = restore(saved, false);
         let (request, saved) = restore(saved.unwrap(), true);

@@ -22,7 +22,7 @@ pub struct SavedReqwest {
     stream: Option<ReplayBody<Body>>,
 }
 
-/// Shows nothing that may be secret.
+// By hand: URL, headers and body may be secret.
 impl fmt::Debug for SavedReqwest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SavedReqwest")
@@ -82,9 +82,10 @@ impl Requests<Request> for CloneBody {
     fn save(&self, mut request: Request, options: SaveOptions) -> (Request, Option<SavedReqwest>) {
         let is_stream = request.body().is_some_and(|body| body.as_bytes().is_none());
         if options.is_plain && !is_stream {
-            return save_what_is_sent(request);
+            return save_sent_parts(request);
         }
-        let headers = SavedHeaders::of(request.headers());
+        // `try_clone` would clone the header map as well, and packed headers take one allocation.
+        let headers = SavedHeaders::new(request.headers());
         if let Some(clone) = clone_without_headers(&mut request) {
             let saved = SavedReqwest {
                 headers,
@@ -96,6 +97,7 @@ impl Requests<Request> for CloneBody {
         let Some(body) = request.body_mut().take() else {
             return (request, None);
         };
+        // A stream cannot be cloned, so the head is cloned without it, and the stream is recorded.
         let head = clone_without_headers(&mut request);
         let stream = ReplayBody::with_limit(body, options.recorded);
         let later = stream.later();
@@ -159,12 +161,12 @@ impl SavedReqwest {
     fn edit(&mut self, edit: RequestEdit<'_>) -> bool {
         let RequestEdit {
             set,
-            way,
+            rebase,
             pinned,
             rewrite,
         } = edit;
-        let way = way.and_then(|way| moved(self.request.url(), way));
-        if set.is_none() && way.is_none() && pinned.is_none() && rewrite.is_none() {
+        let rebased = rebase.and_then(|rebase| rebase_url(self.request.url(), rebase));
+        if set.is_none() && rebased.is_none() && pinned.is_none() && rewrite.is_none() {
             return true;
         }
         let mut headers = self.headers.to_map();
@@ -172,9 +174,9 @@ impl SavedReqwest {
             pin(self.request.url_mut(), &mut headers, url, credentials);
         }
         // Strip the headers of the first service before those for the new one are set.
-        if let Some((way, at, url)) = way {
+        if let Some((rebase, at, url)) = rebased {
             *self.request.url_mut() = url;
-            way.strip_headers(&mut headers, &at);
+            rebase.strip_headers(&mut headers, &at);
         }
         replace_headers(&mut headers, set);
         if let Some(rewrite) = rewrite {
@@ -183,10 +185,10 @@ impl SavedReqwest {
                 Some(stream) => stream.rewrite(&mut rewrite),
                 None => {
                     let body = self.request.body().and_then(Body::as_bytes);
-                    let other = body.and_then(rewrite).map(Body::from);
-                    let is_changed = other.is_some();
+                    let new = body.and_then(rewrite).map(Body::from);
+                    let is_changed = new.is_some();
                     if is_changed {
-                        *self.request.body_mut() = other;
+                        *self.request.body_mut() = new;
                     }
                     is_changed
                 }
@@ -195,13 +197,13 @@ impl SavedReqwest {
                 return false;
             }
         }
-        self.headers = SavedHeaders::of(&headers);
+        self.headers = SavedHeaders::new(&headers);
         true
     }
 }
 
 /// Saves only the parts of a request that are sent, without the extensions that an inner middleware could read.
-fn save_what_is_sent(mut request: Request) -> (Request, Option<SavedReqwest>) {
+fn save_sent_parts(mut request: Request) -> (Request, Option<SavedReqwest>) {
     let body = match request.body_mut() {
         Some(body) => match copy_of_bytes(body) {
             Some(copy) => Some(copy),
@@ -217,7 +219,7 @@ fn save_what_is_sent(mut request: Request) -> (Request, Option<SavedReqwest>) {
         *copy.timeout_mut() = Some(*timeout);
     }
     let saved = SavedReqwest {
-        headers: SavedHeaders::of(request.headers()),
+        headers: SavedHeaders::new(request.headers()),
         request: copy,
         stream: None,
     };
@@ -225,20 +227,26 @@ fn save_what_is_sent(mut request: Request) -> (Request, Option<SavedReqwest>) {
 }
 
 /// Changes the URL of a request, and removes the headers that are only for its first server.
-pub(crate) fn pin(place: &mut Url, headers: &mut HeaderMap, url: &str, credentials: &[HeaderName]) {
-    let (Ok(url), Ok(at)) = (Url::parse(url), place.as_str().parse::<Uri>()) else {
+pub(crate) fn pin(
+    target: &mut Url,
+    headers: &mut HeaderMap,
+    url: &str,
+    credentials: &[HeaderName],
+) {
+    let (Ok(url), Ok(at)) = (Url::parse(url), target.as_str().parse::<Uri>()) else {
         return;
     };
     if let Ok(to) = url.as_str().parse() {
-        let way = Rebase::new(None, to, credentials.to_vec());
-        way.strip_headers(headers, &at);
+        let rebase = Rebase::new(None, to, credentials.to_vec());
+        rebase.strip_headers(headers, &at);
     }
-    *place = url;
+    *target = url;
 }
 
 /// Copies a body that is bytes; both share the memory.
 fn copy_of_bytes(body: &mut Body) -> Option<Body> {
     let mut cx = Context::from_waker(Waker::noop());
+    // A body of bytes is ready at once. reqwest has no other way to share its memory.
     let bytes = match Pin::new(&mut *body).poll_frame(&mut cx) {
         // This is the body's only frame, so nothing is left of it.
         Poll::Ready(Some(frame)) => frame.ok()?.into_data().ok()?,
@@ -257,11 +265,11 @@ fn clone_without_headers(request: &mut Request) -> Option<Request> {
     clone
 }
 
-/// Returns the rebase, the URI of the request, and the URL that it is moved to.
-fn moved<'a>(url: &Url, way: &'a Rebase) -> Option<(&'a Rebase, Uri, Url)> {
+/// Returns the rebase, the URI of the request, and the URL that it is rebased to.
+fn rebase_url<'a>(url: &Url, rebase: &'a Rebase) -> Option<(&'a Rebase, Uri, Url)> {
     let at: Uri = url.as_str().parse().ok()?;
-    let to = Url::parse(&way.of(&at)?.to_string()).ok()?;
-    Some((way, at, to))
+    let to = Url::parse(&rebase.of(&at)?.to_string()).ok()?;
+    Some((rebase, at, to))
 }
 
 #[cfg(test)]

@@ -42,6 +42,7 @@ impl<A: KeepsReqwest> Responses<Response> for A {
     }
 
     async fn read(kept: Response, reading: Reading<'_>, time: Sleep) -> (Response, Filled) {
+        // Nothing to read, so the response need not be taken apart.
         if matches!(reading, Reading::Whole(..)) && kept.content_length() == Some(0) {
             return (kept, Ok(Inspected::AtTheEnd));
         }

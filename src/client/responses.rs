@@ -1,7 +1,7 @@
 //! Responses that the layer can read, drop, and hand over whole.
 
 use super::RetryBody;
-use super::error_chain::{outcome_of_body, words};
+use super::error_chain::{error_text, outcome_of_body};
 use super::retry_body::ReadEnd;
 use crate::policy::{Inspected, RetryPolicy};
 use crate::runtime::{Sleep, within};
@@ -183,6 +183,7 @@ where
             })
         }
         Reading::Probe(probe) => Ok(body.inspect(probe, time).await),
+        // An early end must be an error even if the body is not read here.
         Reading::Whole(_, bytes) if bytes == 0 || is_longer(headers, bytes) => {
             body.expect_length();
             Ok(Inspected::Enough)
@@ -199,7 +200,7 @@ where
 
 fn broken(policy: &RetryPolicy, error: &dyn Any) -> Box<BrokenAnswer> {
     let outcome = outcome_of_body(policy, error);
-    let words = words(policy, error, outcome.error_kind());
+    let words = error_text(policy, error, outcome.error_kind());
     Box::new(BrokenAnswer { outcome, words })
 }
 
@@ -237,6 +238,7 @@ where
                 let skip = async { while poll_fn(|cx| poll_skip(body, &mut left, cx)).await {} };
                 within(time, skip).await;
             }
+            // Dropping the body resets its stream and keeps the connection.
             Reading::Drain(_) => {}
             Reading::Probe(_) => {
                 PROBED.call_once(|| warn("bodies are not read to judge a response"));
@@ -248,6 +250,7 @@ where
     }
 
     fn begin(&self, policy: Option<&RetryPolicy>) {
+        // Every call comes here; the load is cheaper than the swap below.
         if self.warned.load(Ordering::Relaxed) {
             return;
         }
@@ -256,7 +259,7 @@ where
             (policy.may_respond(), "`respond` gives no response"),
             (policy.streams().is_some(), "streams are not held back"),
         ];
-        for (_, what) in lost.into_iter().filter(|(asked, _)| *asked) {
+        for (_, what) in lost.into_iter().filter(|(is_set, _)| *is_set) {
             if !self.warned.swap(true, Ordering::Relaxed) {
                 warn_of_setting("keep_response_type", what);
             }
@@ -269,6 +272,7 @@ fn poll_skip<B: Body + Unpin>(body: &mut B, left: &mut usize, cx: &mut Context<'
     let Some(Ok(frame)) = ready!(Pin::new(body).poll_frame(cx)) else {
         return Poll::Ready(false);
     };
+    // An empty frame counts as one byte, or a server could send them for ever.
     let read = frame.data_ref().map_or(1, |data| data.remaining().max(1));
     let rest = left.checked_sub(read);
     *left = rest.unwrap_or_default();
@@ -313,7 +317,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_over_the_limit_is_let_go() {
+    async fn a_body_over_the_limit_is_dropped() {
         let kept = drain::<Wrapped, _>(response(Version::HTTP_11, "sorry!"), 5).await;
         assert!(kept.is_none());
     }
@@ -327,13 +331,13 @@ mod tests {
 
     /// Returns the number of chunks that a drain reads from a response that keeps its type, and `true` if the response
     /// is kept.
-    fn drained(version: Version, pieces: usize) -> (usize, bool) {
+    fn drained(version: Version, chunks: usize) -> (usize, bool) {
         thread_local!(static READ: Cell<usize> = const { Cell::new(0) });
         READ.set(0);
-        let pieces = stream::repeat(Bytes::from("piece")).take(pieces);
-        let pieces = pieces.inspect(|_| READ.set(READ.get() + 1));
-        let pieces = pieces.map(|piece| Ok::<_, Infallible>(Frame::data(piece)));
-        let mut response = http::Response::new(StreamBody::new(pieces));
+        let chunks = stream::repeat(Bytes::from("piece")).take(chunks);
+        let chunks = chunks.inspect(|_| READ.set(READ.get() + 1));
+        let chunks = chunks.map(|chunk| Ok::<_, Infallible>(Frame::data(chunk)));
+        let mut response = http::Response::new(StreamBody::new(chunks));
         *response.version_mut() = version;
         let kept = drain::<SameType, _>(response, 10).now_or_never();
         (READ.get(), kept.expect("no wait").is_some())

@@ -143,6 +143,7 @@ impl<E> ReadSoFar<E> {
             return Poll::Ready(None);
         };
         let frame = ready!(body.poll_frame(cx));
+        // A body must not be polled after its end or an error.
         if let Some(Ok(frame)) = &frame {
             self.count(frame);
         } else {
@@ -175,6 +176,7 @@ impl<E> ReadSoFar<E> {
             let data = std::mem::take(&mut self.data);
             return Some(Ok(Frame::data(data.into())));
         }
+        // In the order in which the caller would have got them from the client.
         let trailers = self.trailers.take().map(Frame::trailers).map(Ok);
         trailers.or_else(|| self.error.take().map(Err))
     }
@@ -241,22 +243,22 @@ where
     /// allows. The caller still gets the whole body.
     pub(crate) async fn inspect(
         &mut self,
-        look: &mut Inspect<'_>,
+        inspect: &mut Inspect<'_>,
         time: impl Future<Output = ()>,
     ) -> Inspected {
         let mut time = pin!(time);
         let mut shown = 0;
-        poll_fn(|cx| match self.poll_look(cx, look, &mut shown) {
-            Poll::Ready(looked) => Poll::Ready(looked),
+        poll_fn(|cx| match self.poll_inspect(cx, inspect, &mut shown) {
+            Poll::Ready(inspected) => Poll::Ready(inspected),
             Poll::Pending => time.as_mut().poll(cx).map(|()| Inspected::TimeIsUp),
         })
         .await
     }
 
-    fn poll_look(
+    fn poll_inspect(
         &mut self,
         cx: &mut Context<'_>,
-        look: &mut Inspect<'_>,
+        inspect: &mut Inspect<'_>,
         shown: &mut usize,
     ) -> Poll<Inspected> {
         loop {
@@ -265,7 +267,7 @@ where
             // Show the data at hand first: the inspection may not need another frame.
             let new = read.data.get(*shown..).filter(|new| !new.is_empty());
             *shown = read.data.len();
-            if new.is_some_and(|new| look(new).is_break()) || read.frames > MAX_FRAMES {
+            if new.is_some_and(|new| inspect(new).is_break()) || read.frames > MAX_FRAMES {
                 return Poll::Ready(Inspected::Enough);
             }
             let Some(body) = rest else {
@@ -317,6 +319,7 @@ impl<B: Body<Data = Bytes>> Body for RetryBody<B> {
             if let Some(frame) = read.pop() {
                 return Poll::Ready(Some(frame));
             }
+            // Bytes are still missing: the rest goes through `read`, which counts them.
             if !read.is_done() {
                 return read.poll_rest(this.rest, cx);
             }
@@ -335,6 +338,7 @@ impl<B: Body<Data = Bytes>> Body for RetryBody<B> {
 
     fn size_hint(&self) -> SizeHint {
         let read = self.read.as_ref();
+        // Missing bytes stay in the hint of a finished body, so that a layer around this one notices the early end too.
         let missing = || read.map_or(0, |read| read.missing());
         let rest = self.rest.as_ref().map(Body::size_hint);
         let rest = rest.unwrap_or_else(|| SizeHint::with_exact(missing()));

@@ -9,24 +9,25 @@ pub(crate) fn rewrite_bytes(
     body: &mut dyn Any,
     with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>,
 ) -> bool {
+    // By type, since `Replay` covers every body that is `Clone`, and stable Rust has no specialization.
     if let Some(text) = body.downcast_mut::<String>() {
-        let other = with(text.as_bytes()).and_then(|other| String::from_utf8(other).ok());
-        return put(text, other);
+        let new = with(text.as_bytes()).and_then(|new| String::from_utf8(new).ok());
+        return replace(text, new);
     }
     if let Some(bytes) = body.downcast_mut::<Vec<u8>>() {
-        let other = with(bytes);
-        return put(bytes, other);
+        let new = with(bytes);
+        return replace(bytes, new);
     }
     if let Some(bytes) = body.downcast_mut::<Bytes>() {
-        let other = with(bytes).map(Bytes::from);
-        return put(bytes, other);
+        let new = with(bytes).map(Bytes::from);
+        return replace(bytes, new);
     }
     false
 }
 
-fn put<T>(place: &mut T, other: Option<T>) -> bool {
-    let changed = other.is_some();
-    other.into_iter().for_each(|other| *place = other);
+fn replace<T>(body: &mut T, new: Option<T>) -> bool {
+    let changed = new.is_some();
+    new.into_iter().for_each(|new| *body = new);
     changed
 }
 

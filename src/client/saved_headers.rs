@@ -23,7 +23,7 @@ pub(crate) enum SavedHeaders {
 }
 
 impl SavedHeaders {
-    pub(super) fn of(headers: &HeaderMap) -> Self {
+    pub(super) fn new(headers: &HeaderMap) -> Self {
         pack(headers).map_or_else(|| Self::Whole(Box::new(headers.clone())), Self::Packed)
     }
 
@@ -60,9 +60,10 @@ impl SavedHeaders {
 /// Packs the headers into one buffer. Returns `None` if there are too many, or if one is too long.
 #[inline]
 fn pack(headers: &HeaderMap) -> Option<Box<[u8]>> {
-    let mut few = [0; INLINE_BYTES];
-    match pack_into(&mut few, headers) {
-        Some(left) => few.get(..INLINE_BYTES.checked_sub(left)?).map(Box::from),
+    // Measuring the headers first would cost as much as packing them, so most are packed on the stack and copied once.
+    let mut buffer = [0; INLINE_BYTES];
+    match pack_into(&mut buffer, headers) {
+        Some(left) => buffer.get(..INLINE_BYTES.checked_sub(left)?).map(Box::from),
         None => pack_many(headers),
     }
 }
@@ -89,12 +90,12 @@ fn pack_into(buffer: &mut [u8], headers: &HeaderMap) -> Option<usize> {
     for (name, value) in headers {
         let name = name.as_str().as_bytes();
         let number = number(name, value)?;
-        let (place, rest) = free.split_first_chunk_mut::<NUMBER_BYTES>()?;
-        *place = number.to_le_bytes();
-        let (place, rest) = rest.split_at_mut_checked(name.len())?;
-        place.copy_from_slice(name);
-        let (place, rest) = rest.split_at_mut_checked(value.len())?;
-        place.copy_from_slice(value.as_bytes());
+        let (slot, rest) = free.split_first_chunk_mut::<NUMBER_BYTES>()?;
+        *slot = number.to_le_bytes();
+        let (slot, rest) = rest.split_at_mut_checked(name.len())?;
+        slot.copy_from_slice(name);
+        let (slot, rest) = rest.split_at_mut_checked(value.len())?;
+        slot.copy_from_slice(value.as_bytes());
         free = rest;
     }
     Some(free.len())
@@ -154,9 +155,11 @@ pub(super) mod tests {
             usize::try_from(self.0 >> 33).unwrap() % end
         }
 
-        pub(in crate::client) fn bytes(&mut self, of: &[u8], most: usize) -> Vec<u8> {
+        pub(in crate::client) fn bytes(&mut self, alphabet: &[u8], most: usize) -> Vec<u8> {
             let length = self.below(most);
-            (0..length).map(|_| of[self.below(of.len())]).collect()
+            (0..length)
+                .map(|_| alphabet[self.below(alphabet.len())])
+                .collect()
         }
 
         fn name(&mut self) -> HeaderName {
@@ -198,15 +201,15 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn saved_headers_come_back_as_a_clone_of_them_would() {
+    fn restored_headers_equal_a_clone_of_the_map() {
         for seed in 0..10_000 {
             let mut random = Random::new(seed);
             let map = random.map();
-            let saved = SavedHeaders::of(&map);
+            let saved = SavedHeaders::new(&map);
             assert!(matches!(saved, SavedHeaders::Packed(_)));
-            let (again, clone) = (saved.to_map(), map.clone());
-            assert_eq!(entries(&again), entries(&clone), "{seed}");
-            assert_eq!(again.keys_len(), clone.keys_len());
+            let (restored, clone) = (saved.to_map(), map.clone());
+            assert_eq!(entries(&restored), entries(&clone), "{seed}");
+            assert_eq!(restored.keys_len(), clone.keys_len());
             let name = random.name();
             let first = map.get(&name).map(HeaderValue::as_bytes);
             assert_eq!(saved.value(name.as_str()), first, "{seed}");
@@ -214,13 +217,13 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn more_headers_than_are_packed_come_back_too() {
+    fn more_headers_than_the_limit_are_restored_too() {
         for most in [MAX_PACKED_HEADERS, MAX_PACKED_HEADERS + 1] {
             let mut map = HeaderMap::new();
             for n in 0..most {
                 map.append(HeaderName::try_from(format!("x-{n}")).unwrap(), n.into());
             }
-            let saved = SavedHeaders::of(&map);
+            let saved = SavedHeaders::new(&map);
             assert_eq!(
                 matches!(saved, SavedHeaders::Packed(_)),
                 most == MAX_PACKED_HEADERS
@@ -231,7 +234,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn headers_of_any_length_come_back_too() {
+    fn headers_of_any_length_are_restored_too() {
         let (name, value) = (MAX_NAME_BYTES as usize, MAX_VALUE_BYTES as usize);
         for (name, value, packed) in [
             (1, INLINE_BYTES - NUMBER_BYTES - 1, true),
@@ -245,7 +248,7 @@ pub(super) mod tests {
             let mut sent = HeaderValue::from_str(&value).unwrap();
             sent.set_sensitive(true);
             map.append(HeaderName::try_from(&name).unwrap(), sent);
-            let saved = SavedHeaders::of(&map);
+            let saved = SavedHeaders::new(&map);
             assert_eq!(matches!(saved, SavedHeaders::Packed(_)), packed);
             assert_eq!(entries(&saved.to_map()), entries(&map));
             assert_eq!(saved.value(&name), Some(value.as_bytes()));

@@ -3,9 +3,9 @@
 /// The settings that every adapter has, written once: methods of a type with a field `engine: Arc<Engine>`.
 macro_rules! engine_settings {
     () => {
-        /// Takes retry tokens from this budget; clone it into every client that calls the same service. With a document, or
-        /// with [`Services`](crate::services::Services), it pays where those name no budget. The last of this and
-        /// [`budgets`](Self::budgets) counts.
+        /// Takes retry tokens from this budget; clone it into every client that calls the same service. With a
+        /// document, or with [`Services`](crate::services::Services), it pays if those name no budget. The last call of
+        /// this and [`budgets`](Self::budgets) counts.
         ///
         /// Default: a [`RetryBudget::default`](crate::RetryBudget) of its own, so that several clients of one service
         /// together may send as many retries as their number times one budget.
@@ -14,10 +14,10 @@ macro_rules! engine_settings {
             self.with(|engine| engine.set_budget(http_retry_core::adapter::Budgets::One(budget)))
         }
 
-        /// Takes retry tokens from a budget for each service or host, so that one that is down does not spend the tokens of
-        /// the others; with a document, where that names none. A service is known by the name that a request gives it,
-        /// else by host and port. The last of this and [`budget`](Self::budget) counts. Default: one budget for all;
-        /// with a document or with services, one for each service.
+        /// Takes retry tokens from a budget for each service or host, so that one that is down does not spend the
+        /// tokens of the others; with a document, if that names none. A service is identified by the name in the
+        /// request's settings, else by host and port. The last call of this and [`budget`](Self::budget) counts.
+        /// Default: one budget for all; with a document or with services, one for each service.
         #[must_use]
         pub fn budgets(self, budgets: crate::ServiceBudgets) -> Self {
             self.with(|engine| {
@@ -27,16 +27,17 @@ macro_rules! engine_settings {
 
         /// Waits at this gate, if the policy has a
         /// [`max_gate_wait`](crate::RetryPolicyBuilder::max_gate_wait); clone it into every client that shares a rate
-        /// limit. Default: a [`Gate::new`](crate::gate::Gate::new) of its own, which knows nothing of what other clients
-        /// were told.
+        /// limit. Default: a [`Gate::new`](crate::gate::Gate::new) of its own, which knows nothing of the responses to
+        /// other clients.
         #[must_use]
         pub fn gate(self, gate: crate::gate::Gate) -> Self {
             self.with(|engine| engine.set_gate(gate))
         }
 
-        /// Shares the budget and the gate of each service with other processes: the default ones, where none is given by
-        /// [`budget`](Self::budget), [`budgets`](Self::budgets) or [`gate`](Self::gate), before or after this. A service is
-        /// known by the name that a request gives it, else by host and port. Default: no other process knows of this one.
+        /// Shares the default budget and gate of each service with other processes, unless they are set by
+        /// [`budget`](Self::budget), [`budgets`](Self::budgets) or [`gate`](Self::gate), before or after this. A
+        /// service is identified by the name in the request's settings, else by host and port. Default: nothing is
+        /// shared.
         ///
         /// The numbers of the default budget then mean the whole fleet: 20 tokens, or a quarter of a second's worth of
         /// its successes. A retry waits for the store, and a first attempt only for its turn at the gate: at most the
@@ -57,8 +58,8 @@ macro_rules! engine_settings {
         /// # }
         /// ```
         ///
-        /// It is called in the request's task: it must be quick, and must not panic. See [`observer`](Self::observer) for a
-        /// type of its own, and for the cost.
+        /// It is called in the request's task: it must be quick, and must not panic. See [`observer`](Self::observer)
+        /// for a type of its own, and for the cost.
         #[must_use]
         pub fn observe(
             self,
@@ -69,14 +70,15 @@ macro_rules! engine_settings {
 
         /// Adds an observer, such as `MetricsObserver`. Default: none.
         ///
-        /// Observers are called in the order in which they were added. An HTTP request that is observed takes about 4.5 KiB
-        /// while it is under way, since the whole retry loop then runs from its first attempt on.
+        /// Observers are called in the order in which they were added. An HTTP request that is observed takes about 4.5
+        /// KiB while it is under way, since the whole retry loop then runs from its first attempt on.
         #[must_use]
         pub fn observer(self, observer: impl crate::report::Observer) -> Self {
             self.with(|engine| engine.observe(observer))
         }
 
         fn with(mut self, change: impl FnOnce(&mut crate::engine::Engine)) -> Self {
+            // Copies the engine if clones of this adapter use it: they keep their settings.
             let engine = std::sync::Arc::make_mut(&mut self.engine);
             change(engine);
             engine.refresh();
@@ -91,8 +93,8 @@ macro_rules! http_engine_settings {
         crate::engine::engine_settings!();
 
         /// Takes time, sleep and randomness from this runtime. Clients that share a budget or a gate need runtimes with
-        /// one epoch. Default [`TokioRuntime`](crate::runtime::TokioRuntime), which needs a tokio runtime with its timer
-        /// enabled.
+        /// one epoch. Default [`TokioRuntime`](crate::runtime::TokioRuntime), which needs a tokio runtime with its
+        /// timer enabled.
         #[must_use]
         pub fn runtime(self, runtime: impl crate::runtime::Runtime) -> Self {
             self.with(|engine| engine.runtime = std::sync::Arc::new(runtime))
@@ -102,8 +104,8 @@ macro_rules! http_engine_settings {
         /// the retry. Default 128 KiB and 1 s: to read more costs about what a new connection does. Past either, the
         /// connection is closed. With 0 for either, only a response that has already ended keeps its connection open.
         ///
-        /// Data that was read within the limit is kept: if the retry is not sent in the end, the caller gets the response
-        /// whole. On HTTP/2 nothing is read, since a response that is dropped resets only its stream.
+        /// Data that was read within the limit is kept: if the retry is not sent in the end, the caller gets the whole
+        /// response. On HTTP/2 nothing is read, since dropping a response resets only its stream.
         #[must_use]
         pub fn drain_before_retry(self, bytes: usize, time: std::time::Duration) -> Self {
             self.with(|engine| engine.drain = crate::engine::DrainLimit { bytes, time })
@@ -119,8 +121,8 @@ macro_rules! http_engine_settings {
         }
 
         /// Marks first attempts in the request's extensions, as retries always are, so that a retry layer below in
-        /// another task (behind a `tower::buffer`, say) notices this one, and does not multiply its retries. Default off:
-        /// a layer in the same task notices it anyway, and a marked request takes the slower way, as an observed one does.
+        /// another task (behind a `tower::buffer`, say) notices this one, and does not multiply its retries. Default
+        /// off: a layer in the same task notices it anyway, and a marked request costs as much as an observed one.
         #[must_use]
         pub fn across_tasks(self) -> Self {
             self.with(|engine| engine.across_tasks = true)
@@ -141,8 +143,9 @@ macro_rules! http_engine_settings {
             self.with(|engine| engine.idempotency_keys = true)
         }
 
-        /// Sends the number of the attempt in this header: 1 on the first, 2 on the first retry, and so on. It replaces a
-        /// header of that name. A request with no room for another header (about 24,000) goes without it. Default none.
+        /// Sends the number of the attempt in this header: 1 on the first, 2 on the first retry, and so on. It replaces
+        /// a header of that name. A request with no room for another header (about 24,000) goes without it. Default
+        /// none.
         #[must_use]
         pub fn attempt_header(self, name: http::HeaderName) -> Self {
             self.with(|engine| engine.attempt_header = Some(name))
@@ -155,11 +158,11 @@ macro_rules! http_engine_settings {
 /// Settings on the redirects that a reqwest client below the adapter follows.
 macro_rules! redirect_settings {
     () => {
-        /// Tells the layer that the reqwest client below marks every redirect that it follows: the client's policy is a
+        /// Declares that the reqwest client below marks every redirect that it follows: the client's policy is a
         /// [`redirect_policy`](crate::reqwest::redirect_policy()).
         ///
-        /// The client's result does not show a followed redirect: if a POST is answered 303, and the GET that follows
-        /// is answered 429 or cannot connect, the POST looks as if it had not been processed. With this setting the
+        /// The client's result does not show a followed redirect: if the response to a POST is 303, and the GET that
+        /// follows gets a 429 or cannot connect, the POST looks as if it had not been processed. With this setting the
         /// layer does not repeat such a request, but repeats one without a redirect. With neither this nor
         /// [`redirects_off`](Self::redirects_off), the default, it cannot tell them apart: it repeats only idempotent
         /// requests, and the report of another says
@@ -169,7 +172,7 @@ macro_rules! redirect_settings {
         /// layer, counts for every attempt on the same path at that moment.
         ///
         /// With another policy on the client this setting is wrong, and the layer does not notice redirects back to the
-        /// same URL. Once an answer comes from another URL than the request's without a mark (a middleware below can
+        /// same URL. Once a response comes from another URL than the request's without a mark (a middleware below can
         /// cause that too), the layer behaves as if it had neither setting.
         ///
         /// # Source
@@ -182,11 +185,11 @@ macro_rules! redirect_settings {
             self.with(|engine| engine.redirects = watched)
         }
 
-        /// Tells the layer that the reqwest client below follows no redirects: the client's policy is
+        /// Declares that the reqwest client below follows no redirects: the client's policy is
         /// [`Policy::none`](::reqwest::redirect::Policy::none).
         ///
-        /// Then every answer and error is about the request itself, and a request that is not idempotent is repeated if
-        /// they say that it was not processed. Default: unknown, see [`redirects_watched`](Self::redirects_watched).
+        /// Then every response and error is about the request itself, and a request that is not idempotent is repeated
+        /// if they say that it was not processed. Default: unknown, see [`redirects_watched`](Self::redirects_watched).
         #[cfg(feature = "reqwest")]
         #[must_use]
         pub fn redirects_off(self) -> Self {

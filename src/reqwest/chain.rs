@@ -1,7 +1,7 @@
-//! The rest of a middleware chain, as the driver sends through it.
+//! The rest of a middleware chain, as the driver's client.
 
 use crate::call::{Client, ErrorFacts, OwnError, http_error_facts};
-use crate::client::error_chain::{retire_connection, type_in_box, words};
+use crate::client::error_chain::{error_text, retire_connection, type_in_box};
 use crate::client::replay::CloneBody;
 use crate::client::responses::Wrapped;
 use crate::policy::{Attempt, ErrorKind, RetryPolicy};
@@ -14,7 +14,7 @@ use std::any::type_name;
 pub(super) struct MiddlewareChain<'a> {
     pub(super) next: Next<'a>,
     pub(super) extensions: &'a mut Extensions,
-    /// The extensions as they were before the first attempt, and are again before each.
+    /// The extensions as they were before the first attempt, and as each attempt gets them.
     pub(super) before: Extensions,
     pub(super) across_tasks: bool,
 }
@@ -30,10 +30,11 @@ impl Client for MiddlewareChain<'_> {
         if attempt.number() > 1 {
             *self.extensions = self.before.clone();
         }
+        // The usual first attempt writes nothing into the caller's extensions.
         if !self.across_tasks && attempt.number() == 1 {
             return self.next.clone().run(request, self.extensions).await;
         }
-        // A word to those further in, which the caller's map does not keep.
+        // For inner layers only: the caller's extensions must not keep the mark.
         let marked = MarkedExtensions::new(self.extensions, attempt);
         self.next.clone().run(request, marked.extensions).await
     }
@@ -57,7 +58,7 @@ impl Client for MiddlewareChain<'_> {
     }
 
     fn error_text(policy: &RetryPolicy, error: &Error, kind: Option<ErrorKind>) -> String {
-        words(policy, error, kind)
+        error_text(policy, error, kind)
     }
 
     fn own_error() -> Option<fn(OwnError) -> Error> {
@@ -68,7 +69,7 @@ impl Client for MiddlewareChain<'_> {
     }
 }
 
-/// Extensions that name the attempt until this is dropped, also if the attempt is cut.
+/// Extensions that hold the attempt until this is dropped, also if the attempt is cut.
 struct MarkedExtensions<'a> {
     extensions: &'a mut Extensions,
     outer: Option<Attempt>,

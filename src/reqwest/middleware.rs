@@ -29,9 +29,9 @@ use std::sync::Arc;
 /// # Ok::<(), reqwest::Error>(())
 /// ```
 ///
-/// [`build`](super::build()) is enough for a client without other middlewares. With others, put this one before those that
-/// must see each attempt, such as one that signs. Several retry middlewares in one client do not multiply: only the
-/// outermost retries. Without [`redirects_watched`](Self::redirects_watched) or
+/// [`build`](super::build()) is enough for a client without other middlewares. With others, put this one before those
+/// that must see each attempt, such as one that signs. Several retry middlewares in one client do not multiply: only
+/// the outermost retries. Without [`redirects_watched`](Self::redirects_watched) or
 /// [`redirects_off`](Self::redirects_off), it repeats only idempotent requests.
 ///
 /// Every setting has a default. Some of them:
@@ -79,7 +79,7 @@ pub struct RetryMiddleware {
 }
 
 impl RetryMiddleware {
-    /// A middleware with a policy and its own default budget, on tokio's clock.
+    /// Creates a middleware with a policy and its own default budget, on tokio's clock.
     #[must_use]
     pub fn new(policy: RetryPolicy) -> Self {
         Self {
@@ -87,22 +87,22 @@ impl RetryMiddleware {
         }
     }
 
-    /// A middleware with a policy for each service, on tokio's clock. [`RetryMiddleware::budget`] pays where a service has
-    /// no budget of its own.
+    /// Creates a middleware with a policy for each service, on tokio's clock. [`RetryMiddleware::budget`] pays if a
+    /// service has no budget of its own.
     #[must_use]
     pub fn for_services(services: &Services) -> Self {
         Self::routed(services.clone())
     }
 
-    /// A middleware that follows a document and its changes, on tokio's clock. The document decides;
-    /// [`RetryMiddleware::budget`] pays where it names no budget.
+    /// Creates a middleware that follows a document and its changes, on tokio's clock. The document decides;
+    /// [`RetryMiddleware::budget`] pays if it names no budget.
     #[cfg(feature = "serde")]
     #[must_use]
     pub fn from_config(config: &crate::config::RetryConfig) -> Self {
         Self::routed(config.clone())
     }
 
-    /// The same with a route for each request by a [`Router`] of any kind, on tokio's clock.
+    /// Creates a middleware that takes the route of each request from a [`Router`], on tokio's clock.
     #[must_use]
     pub fn routed(router: impl Router) -> Self {
         Self {
@@ -112,14 +112,14 @@ impl RetryMiddleware {
 
     http_engine_settings!();
 
-    /// Keeps of a request only what is sent of it: method, URL, version, headers, timeout and body. Default: its extensions
-    /// too.
+    /// Saves only the parts of a request that are sent: method, URL, version, headers, timeout and body. Default: its
+    /// extensions too.
     ///
-    /// A `reqwest::Request` that was made of an `http::Request` has that one's extensions. reqwest itself does not read
-    /// them, but a middleware further in can, which makes an `http::Request` of it again; without this setting it finds
-    /// them in every attempt. They are private, and so a request does not tell whether it has any: to keep them takes
-    /// three allocations for each request, also where there are none. Extensions that `with_extension` adds are others,
-    /// and are kept in any case. A request with a streaming body is kept as without this setting.
+    /// A `reqwest::Request` made from an `http::Request` has the extensions of that one. reqwest itself does not read
+    /// them, but an inner middleware can, if it converts the request back; without this setting it finds them in every
+    /// attempt. They are private, so the layer cannot see if there are any, and saving them takes three allocations for
+    /// each request even if there are none. The extensions that `with_extension` adds are separate, and always saved.
+    /// The setting has no effect on a request with a streaming body.
     #[must_use]
     pub fn plain_requests(self) -> Self {
         self.with(|engine| engine.save.is_plain = true)
@@ -136,8 +136,8 @@ impl RetryMiddleware {
 type BoxResponse<'a> = Pin<Box<dyn Future<Output = Result<Response>> + Send + 'a>>;
 
 impl Middleware for RetryMiddleware {
-    // By hand: an async function keeps every argument twice in its future, which here is allocated for each request. And a
-    // request that must wait at the gate is not kept in a future with room for an attempt besides.
+    // By hand: an async function keeps every argument twice in its future, which is allocated for each request here.
+    // And a request that must wait at the gate gets a future without room for a first attempt.
     fn handle<'me, 'extensions, 'next, 'all>(
         &'me self,
         mut request: Request,
@@ -152,9 +152,9 @@ impl Middleware for RetryMiddleware {
     {
         EngineSlot::fill(extensions, &self.engine);
         let engine = Arc::clone(&self.engine);
-        let options = RequestOptions::of(Some(extensions));
+        let options = RequestOptions::from_extensions(Some(extensions));
         let mut call = Call::<MiddlewareChain<'all>>::new(engine, &mut request, options);
-        // A later attempt needs what the extensions hold before the first.
+        // A later attempt starts with the extensions as they are before the first.
         let before = if call.mark.repeats() {
             extensions.clone()
         } else {
@@ -169,16 +169,17 @@ impl Middleware for RetryMiddleware {
         };
         Box::pin(async move {
             let first = {
-                let within = call.mark.polled(self.engine.id());
+                // An inner layer may look at the mark before its first poll.
+                let guard = call.mark.polled(self.engine.id());
                 let mut attempt = next.clone().run(request, extensions);
-                drop(within);
+                drop(guard);
                 poll_fn(|cx| call.poll_first(cx, |cx| attempt.as_mut().poll(cx))).await
             };
             match first {
                 FirstEnd::Succeeded(result) => result,
-                FirstEnd::Drive(begin) => {
+                FirstEnd::Drive(start) => {
                     let chain = self.chain(next, extensions, before);
-                    Self::drive(call, chain, begin).await
+                    Self::drive(call, chain, start).await
                 }
             }
         })
@@ -190,9 +191,9 @@ impl RetryMiddleware {
     fn drive<'a>(
         call: Call<MiddlewareChain<'a>>,
         chain: MiddlewareChain<'a>,
-        begin: DriverStart<MiddlewareChain<'a>>,
+        start: DriverStart<MiddlewareChain<'a>>,
     ) -> BoxResponse<'a> {
-        Box::pin(Driver::new(call, chain, CloneBody, begin).run())
+        Box::pin(Driver::new(call, chain, CloneBody, start).run())
     }
 
     fn chain<'a>(

@@ -1,12 +1,12 @@
-//! A redirect policy that tells retry layers of every redirect.
+//! A redirect policy that reports every redirect to the retry layers.
 
 use crate::nested::follows_redirect;
 use ::reqwest::redirect::Policy;
 
-/// Wraps a redirect policy, and tells the retry layer above the client of every redirect.
+/// Wraps a redirect policy, and reports every redirect to the retry layers above the client.
 ///
-/// Give it to the client, and set `redirects_watched()` on the retry layer. The layer then knows which requests were
-/// redirected, and trusts an answer or error that says "not processed" only for the others.
+/// Give it to the client, and set `redirects_watched()` on the retry layer. The layer then knows the requests that were
+/// redirected, and trusts a response or error that says "not processed" only for the others.
 ///
 /// ```
 /// use http_retry::RetryPolicy;
@@ -24,11 +24,12 @@ use ::reqwest::redirect::Policy;
 /// ```
 ///
 /// It allows the redirects that `inner` allows. A redirect that `inner` stops or refuses counts too: the server has
-/// answered the request.
+/// responded to the request.
 #[must_use]
 pub fn redirect_policy(inner: Policy) -> Policy {
     Policy::custom(move |attempt| {
         let first = attempt.previous().first();
+        // Before `inner` decides, since a refused redirect counts too.
         follows_redirect(first.map(::reqwest::Url::path));
         inner.redirect(attempt)
     })

@@ -6,7 +6,8 @@ use crate::client::reqwest_requests::pin;
 use crate::engine::Engine;
 use crate::resume::DownloadOptions;
 use crate::resume::{
-    Resend, RestRequest, Resumable, ResumeValidator, ResumedBody, Sending, is_redirected, marked,
+    Resend, RestRequest, Resumable, ResumeValidator, ResumedBody, Sending, is_redirected,
+    mark_other_origin,
 };
 use ::reqwest::{Body, Request, Response};
 use http::{Extensions, Method};
@@ -16,16 +17,16 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
-/// Sends a request whose [download is resumed](crate::resume) where it breaks.
+/// Sends a request whose [download is resumed](crate::resume) if it breaks.
 ///
 /// Implemented by `reqwest_middleware::RequestBuilder`; it cannot be implemented outside of this crate.
 pub trait SendResumed: sealed::Sealed {
-    /// Sends the request through the client, and again for the rest wherever the body breaks. The response is one like
-    /// any other; the error of its body holds an [`Interrupted`](crate::resume::Interrupted) where it broke for good.
+    /// Sends the request through the client, and again for the rest whenever the body breaks. The response is like any
+    /// other; the error of its body holds an [`Interrupted`](crate::resume::Interrupted) if it broke for good.
     ///
     /// Policy, budget, gate and clock are those of the [`RetryMiddleware`](super::RetryMiddleware) in the client. Each
-    /// continuation runs through all of the client's middlewares, with the caller's extensions, and asks the URL that the
-    /// start came from, after redirects.
+    /// continuation runs through all of the client's middlewares, with the caller's extensions, and goes to the URL
+    /// that the start came from, after redirects.
     ///
     /// ```no_run
     /// use http_retry::reqwest::SendResumed;
@@ -52,9 +53,9 @@ pub trait SendResumed: sealed::Sealed {
     ///
     /// # Errors
     ///
-    /// As of `send`; and one in `Error::Middleware` where no [`RetryMiddleware`](super::RetryMiddleware) saw the request,
-    /// so that nothing can resume it: the client has none, or a middleware before it answered. Its text is "send_resumed needs a
-    /// client with a RetryMiddleware that sees every request".
+    /// As for `send`; and one in `Error::Middleware` if no [`RetryMiddleware`](super::RetryMiddleware) saw the request,
+    /// so that nothing can resume it: the client has none, or a middleware before it made the response. Its text is
+    /// "send_resumed needs a client with a RetryMiddleware that sees every request".
     ///
     /// # Cancel safety
     ///
@@ -67,7 +68,7 @@ mod sealed {
     impl Sealed for reqwest_middleware::RequestBuilder {}
 }
 
-/// No middleware of this crate saw the request of a download.
+/// The error of a download whose request no middleware of this crate saw.
 #[derive(Debug)]
 struct NoRetryMiddleware;
 
@@ -84,7 +85,7 @@ impl std::error::Error for NoRetryMiddleware {}
 pub(super) struct EngineSlot(Arc<OnceLock<Arc<Engine>>>);
 
 impl EngineSlot {
-    /// The outermost of several middlewares is the one that repeats the request.
+    /// Stores the engine of the outermost middleware, which is the one that repeats the request.
     #[inline]
     pub(super) fn fill(extensions: &Extensions, engine: &Arc<Engine>) {
         if let Some(Self(slot)) = extensions.get::<Self>() {
@@ -95,6 +96,7 @@ impl EngineSlot {
 
 impl SendResumed for RequestBuilder {
     fn send_resumed(mut self) -> Pin<Box<dyn Future<Output = Result<Response>> + Send>> {
+        // `build_split` drops the extensions.
         let extensions = self.extensions().clone();
         let (client, request) = self.build_split();
         Box::pin(async move { send(client, request?, extensions).await })
@@ -106,11 +108,12 @@ async fn send(
     mut request: Request,
     extensions: Extensions,
 ) -> Result<Response> {
-    let options = DownloadOptions::of(request.method(), Some(&extensions));
+    let options = DownloadOptions::for_request(request.method(), Some(&extensions));
     if options.is_some() {
         ResumeValidator::prepare(request.headers_mut());
     }
     let copy = options.zip(request.try_clone());
+    // The engine is inside the middleware, out of reach from here: the middleware leaves it in this slot.
     let slot = EngineSlot::default();
     let mut sent = extensions.clone();
     sent.insert(slot.clone());
@@ -118,30 +121,32 @@ async fn send(
     let Some(engine) = slot.0.get() else {
         return Err(Error::middleware(NoRetryMiddleware));
     };
-    let begun = copy.and_then(|(options, request)| {
+    let resumable = copy.and_then(|(options, request)| {
         let terms = options.terms(engine, CloneBody::head(&request)?)?;
-        let asked = (&Method::GET, request.headers());
-        let mark = ResumeValidator::of(asked, (response.status(), response.headers()))?;
-        Some((request, terms, mark))
+        let requested = (&Method::GET, request.headers());
+        let validator =
+            ResumeValidator::from_response(requested, (response.status(), response.headers()))?;
+        Some((request, terms, validator))
     });
-    let Some((request, terms, mark)) = begun else {
+    let Some((request, terms, validator)) = resumable else {
         return Ok(response);
     };
-    let asked = request.url().as_str();
-    let again = ClientAgain {
+    let requested = request.url().as_str();
+    let sender = ClientSender {
         start: Resumable::url(&response).map(str::to_owned),
-        redirected: is_redirected(&response, Some(asked)),
+        redirected: is_redirected(&response, Some(requested)),
         client,
         request,
         extensions,
     };
     let is_from_elsewhere = response.is_from_elsewhere();
-    Ok(response
-        .resumed(|body| ResumedBody::new(body, mark, Box::new(again), terms, is_from_elsewhere)))
+    Ok(response.resumed(|body| {
+        ResumedBody::new(body, validator, Box::new(sender), terms, is_from_elsewhere)
+    }))
 }
 
 /// Sends a copy of the request through the whole client.
-struct ClientAgain {
+struct ClientSender {
     /// The URL of the first response.
     start: Option<String>,
     redirected: bool,
@@ -150,7 +155,7 @@ struct ClientAgain {
     extensions: Extensions,
 }
 
-impl Resend<Body> for ClientAgain {
+impl Resend<Body> for ClientSender {
     fn resend(&mut self, rest: &RestRequest<'_>) -> Option<Sending<Body>> {
         let mut request = self.request.try_clone()?;
         if !rest.ask(request.headers_mut()) {
@@ -166,7 +171,7 @@ impl Resend<Body> for ClientAgain {
         rest.extend(&mut extensions);
         Some(Box::pin(async move {
             let sent = client.execute_with_extensions(request, &mut extensions);
-            Ok(marked(sent.await?, start.as_deref()))
+            Ok(mark_other_origin(sent.await?, start.as_deref()))
         }))
     }
 }

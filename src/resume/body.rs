@@ -37,7 +37,7 @@ pub struct ResumedBody<B> {
 
 enum ResumeState<B> {
     Reading(B),
-    /// A fleet is asked for a resume.
+    /// A fleet decides on a resume.
     Asking(Exclusive<Box<Question>>),
     Waiting(Exclusive<Sleep>),
     Sending(Exclusive<Sending<B>>),
@@ -47,8 +47,8 @@ enum ResumeState<B> {
 /// The result of one poll.
 enum Step<B> {
     Frame(Frame<Bytes>),
-    LookAgain,
-    GoesTo(ResumeState<B>),
+    PollAgain,
+    Enter(ResumeState<B>),
 }
 
 impl<B> ResumedBody<B> {
@@ -63,13 +63,13 @@ impl<B> ResumedBody<B> {
     /// Creates a body that is resumed if it breaks, and its progress.
     pub(crate) fn new(
         body: B,
-        mark: ResumeValidator,
-        again: Box<dyn Resend<B>>,
+        validator: ResumeValidator,
+        sender: Box<dyn Resend<B>>,
         terms: DownloadTerms,
         is_from_elsewhere: bool,
     ) -> (Self, ResumeProgress) {
         let progress = ResumeProgress::default();
-        let mut download = Download::new(mark, again, terms, progress.clone());
+        let mut download = Download::new(validator, sender, terms, progress.clone());
         download.is_from_elsewhere = is_from_elsewhere;
         let body = Self {
             state: ResumeState::Reading(body),
@@ -115,7 +115,8 @@ where
                 _ => Poll::Ready(None),
             };
         };
-        let frame = match resumed.poll_on(state, cx) {
+        let frame = match resumed.poll_step(state, cx) {
+            // The deadline comes second, so that bytes at hand are handed out first.
             Poll::Pending => Some(Err(ready!(resumed.poll_late(cx)))),
             Poll::Ready(frame) => frame.transpose(),
         };
@@ -140,6 +141,7 @@ where
     fn size_hint(&self) -> SizeHint {
         match (&self.state, &self.download) {
             (ResumeState::Over, _) => SizeHint::with_exact(0),
+            // Also during a wait: the `Content-Length` of the head stays true over all resumes.
             (_, Some(download)) => SizeHint::with_exact(download.left()),
             (ResumeState::Reading(body), None) => body.size_hint(),
             (_, None) => SizeHint::default(),
@@ -152,8 +154,8 @@ where
     B: Body<Data = Bytes> + Unpin,
     B::Error: Into<BoxError>,
 {
-    /// Polls up to the next frame, or the end.
-    fn poll_on(
+    /// Polls until the next frame, or the end.
+    fn poll_step(
         &mut self,
         state: &mut ResumeState<B>,
         cx: &mut Context<'_>,
@@ -164,39 +166,41 @@ where
                 ResumeState::Reading(body) => ready!(self.poll_read(body, cx)),
                 ResumeState::Asking(question) => {
                     let wait = ready!(self.poll_answer(question.get(), cx));
-                    wait.map(ResumeState::waiting).map(Step::GoesTo)
+                    wait.map(ResumeState::waiting).map(Step::Enter)
                 }
                 ResumeState::Waiting(wait) => {
                     ready!(wait.get().as_mut().poll(cx));
-                    self.send().map(ResumeState::sending).map(Step::GoesTo)
+                    self.send().map(ResumeState::sending).map(Step::Enter)
                 }
                 ResumeState::Sending(sending) => {
-                    let answer = ready!(sending.get().as_mut().poll(cx));
-                    let body = self.answered(answer);
+                    let response = ready!(sending.get().as_mut().poll(cx));
+                    let body = self.accept(response);
                     body.map(|body| {
-                        Step::GoesTo(body.map_or(ResumeState::Over, ResumeState::Reading))
+                        Step::Enter(body.map_or(ResumeState::Over, ResumeState::Reading))
                     })
                 }
             };
             match step? {
                 Step::Frame(frame) => return Poll::Ready(Ok(Some(frame))),
-                Step::LookAgain => {}
-                Step::GoesTo(next) => *state = next,
+                Step::PollAgain => {}
+                Step::Enter(next) => *state = next,
             }
         }
     }
 
     fn poll_read(&mut self, body: &mut B, cx: &mut Context<'_>) -> Poll<Result<Step<B>, BoxError>> {
+        // Polling once more would read the rest of a file of which only a range was requested.
         if self.is_complete() {
-            return Poll::Ready(Ok(Step::GoesTo(ResumeState::Over)));
+            return Poll::Ready(Ok(Step::Enter(ResumeState::Over)));
         }
         let frame = match Pin::new(body).poll_frame(cx) {
             Poll::Ready(frame) => frame,
             Poll::Pending => {
                 ready!(self.poll_idle(cx));
+                // With all bytes there, a stall before the end of the response loses nothing.
                 if !self.is_whole() {
                     let pause = self.stalled();
-                    return Poll::Ready(pause.map(ResumeState::paused).map(Step::GoesTo));
+                    return Poll::Ready(pause.map(ResumeState::paused).map(Step::Enter));
                 }
                 None
             }
@@ -212,11 +216,11 @@ where
         let pause = match frame {
             Some(Ok(frame)) => return self.read_frame(frame),
             // An error after the last byte loses nothing.
-            None | Some(Err(_)) if self.is_whole() => return Ok(Step::GoesTo(ResumeState::Over)),
+            None | Some(Err(_)) if self.is_whole() => return Ok(Step::Enter(ResumeState::Over)),
             None => self.ended(),
             Some(Err(error)) => self.failed(error.into()),
         };
-        pause.map(ResumeState::paused).map(Step::GoesTo)
+        pause.map(ResumeState::paused).map(Step::Enter)
     }
 
     fn read_frame(&mut self, frame: Frame<Bytes>) -> Result<Step<B>, BoxError> {
@@ -224,14 +228,14 @@ where
             Ok(data) => {
                 let data = self.take(data)?;
                 Ok(if data.is_empty() {
-                    Step::LookAgain
+                    Step::PollAgain
                 } else {
                     Step::Frame(Frame::data(data))
                 })
             }
             // Trailers before the last byte belong to a body that has broken.
             Err(frame) if self.is_whole() => Ok(Step::Frame(frame)),
-            Err(_) => Ok(Step::LookAgain),
+            Err(_) => Ok(Step::PollAgain),
         }
     }
 }

@@ -32,26 +32,26 @@ pub(crate) trait Resend<B>: Send {
     /// Returns `None` if the request cannot be sent, or not for the rest.
     fn resend(&mut self, rest: &RestRequest<'_>) -> Option<Sending<B>>;
 
-    /// Retires the connection, since the body broke with it or stalled: no later request is to share it.
+    /// Retires the connection, on which the body broke or stalled, so that no later request uses it.
     fn leave_connection(&mut self) {}
 }
 
-/// The mark of a response that came from another place than the start. A validator counts within one resource (RFC
-/// 9110, section 8.8), so such a response is no rest of the start.
+/// An extension that marks a response from another URL than the start. A validator counts only within one resource (RFC
+/// 9110, section 8.8), so such a response cannot continue the download.
 #[derive(Clone, Copy)]
 pub(crate) struct OtherOrigin;
 
 /// The parts that turn a request into one for the rest of its response.
 pub(crate) struct RestRequest<'a> {
-    mark: &'a ResumeValidator,
-    got: u64,
+    validator: &'a ResumeValidator,
+    received: u64,
     terms: &'a DownloadTerms,
 }
 
 impl RestRequest<'_> {
-    /// Adds the headers that ask for the rest. Returns `false` if there is no room for them.
+    /// Adds the headers that request the rest. Returns `false` if there is no room for them.
     pub(crate) fn ask(&self, headers: &mut HeaderMap) -> bool {
-        self.mark.ask(self.got, headers)
+        self.validator.ask(self.received, headers)
     }
 
     pub(crate) fn credentials(&self) -> Vec<HeaderName> {
@@ -65,24 +65,25 @@ impl RestRequest<'_> {
 
 /// The state of a download that does not depend on its reader.
 pub(super) struct Download<B> {
-    mark: ResumeValidator,
-    again: Exclusive<Box<dyn Resend<B>>>,
+    validator: ResumeValidator,
+    sender: Exclusive<Box<dyn Resend<B>>>,
     terms: DownloadTerms,
     idle: IdleTimer,
     deadline: Option<Deadline>,
     overlap: Overlap,
     /// Set if the response continues past the last byte of the download.
     goes_past: bool,
-    /// `true` if the start came from another service than the one requested: the place of the rest is unknown.
+    /// `true` if the start came from another service than the one requested, so that the origin of the rest is unknown.
     pub(super) is_from_elsewhere: bool,
     progress: ResumeProgress,
-    got: u64,
+    /// The number of bytes handed out.
+    received: u64,
     last_break: Option<BodyBreak>,
     /// The payment of the latest resume, until it has made progress.
     paid: Option<PaidRetry>,
 }
 
-/// The last break, with all breaks before it that have no byte between them.
+/// The last break, together with the breaks before it if no byte came between them.
 struct BodyBreak {
     session: RetrySession,
     at: u64,
@@ -95,20 +96,20 @@ struct Deadline {
     timer: Exclusive<Sleep>,
 }
 
-/// A resume that brings this many bytes, or the end, repeats nothing and costs nothing.
+/// The progress that makes a resume free, as the end of the body does: it repeats nothing, so its token is returned.
 const FREE_RESUME_BYTES: u64 = 64 * 1024;
 
 impl<B> Download<B> {
     pub(super) fn new(
-        mark: ResumeValidator,
-        again: Box<dyn Resend<B>>,
+        validator: ResumeValidator,
+        sender: Box<dyn Resend<B>>,
         terms: DownloadTerms,
         progress: ResumeProgress,
     ) -> Self {
         let (limits, runtime) = (terms.limits(), &terms.engine.runtime);
         Self {
-            mark,
-            again: Exclusive::new(again),
+            validator,
+            sender: Exclusive::new(sender),
             idle: IdleTimer::new(limits.idle_timeout),
             deadline: limits.deadline.map(|limit| Deadline {
                 at: runtime.now().saturating_add(limit),
@@ -119,28 +120,28 @@ impl<B> Download<B> {
             goes_past: false,
             is_from_elsewhere: false,
             progress,
-            got: 0,
+            received: 0,
             last_break: None,
             paid: None,
         }
     }
 
     pub(super) fn left(&self) -> u64 {
-        self.mark.length().saturating_sub(self.got)
+        self.validator.length().saturating_sub(self.received)
     }
 
     pub(super) fn is_whole(&self) -> bool {
         self.left() == 0
     }
 
-    /// Returns `true` if no more of the response is wanted, although more may come.
+    /// Returns `true` if all bytes of the download are there, although the response has more.
     pub(super) fn is_complete(&self) -> bool {
         self.goes_past && self.is_whole()
     }
 
     /// Returns `true` if a break from here on can be resumed.
     pub(super) fn can_resume(&self) -> bool {
-        self.got == 0 || self.mark.is_proven()
+        self.received == 0 || self.validator.is_proven()
     }
 
     /// Returns `Ready` once the reader has waited too long.
@@ -158,9 +159,10 @@ impl<B> Download<B> {
         if now() < deadline.at {
             ready!(deadline.timer.get().as_mut().poll(cx));
         }
+        // A timer that has fired must not be polled again.
         self.deadline = None;
-        let late = ResumeFailure::Stopped(StopReason::DeadlineExceeded);
-        Poll::Ready(self.fails(late, None))
+        let failure = ResumeFailure::Stopped(StopReason::DeadlineExceeded);
+        Poll::Ready(self.fail(failure, None))
     }
 
     pub(super) fn reset_idle(&mut self) {
@@ -169,30 +171,32 @@ impl<B> Download<B> {
 
     /// Returns the part of this data that is new.
     pub(super) fn take(&mut self, data: Bytes) -> Result<Bytes, BoxError> {
-        let Some((data, again)) = self.overlap.strip(data) else {
-            return Err(self.fails(ResumeFailure::WrongOverlap, None));
+        let Some((data, repeated)) = self.overlap.strip(data) else {
+            return Err(self.fail(ResumeFailure::WrongOverlap, None));
         };
-        self.progress.count_read_twice(again);
+        self.progress.count_read_twice(repeated);
+        // A whole file sent instead of a range continues past it; those bytes were not requested.
         let data = match usize::try_from(self.left()) {
             Ok(left) if self.goes_past && left < data.len() => data.slice(..left),
             _ => data,
         };
         let new = u64::try_from(data.len()).unwrap_or(u64::MAX);
         if new > self.left() {
-            return Err(self.fails(ResumeFailure::TooLong, None));
+            return Err(self.fail(ResumeFailure::TooLong, None));
         }
-        self.got = self.got.saturating_add(new);
-        self.progress.set_received(self.got);
+        self.received = self.received.saturating_add(new);
+        self.progress.set_received(self.received);
         // Without a validator no byte is requested twice, so there is nothing to compare.
-        if self.mark.is_proven() {
-            self.overlap.keep(&data);
+        if self.validator.is_proven() {
+            self.overlap.remember(&data);
         }
         let resumed_at = self.last_break.as_ref().map_or(0, |last| last.at);
-        if self.got.saturating_sub(resumed_at) >= FREE_RESUME_BYTES || self.is_whole() {
+        if self.received.saturating_sub(resumed_at) >= FREE_RESUME_BYTES || self.is_whole() {
+            // Dropping the payment returns its token.
             self.paid = None;
         }
         if self.is_whole() {
-            self.idle.has_all();
+            self.idle.expect_end();
         }
         Ok(data)
     }
@@ -200,47 +204,50 @@ impl<B> Download<B> {
     /// Sends the request for the rest.
     pub(super) fn send(&mut self) -> Result<Sending<B>, BoxError> {
         let rest = RestRequest {
-            mark: &self.mark,
-            got: self.got,
+            validator: &self.validator,
+            received: self.received,
             terms: &self.terms,
         };
-        match self.again.get().resend(&rest) {
+        match self.sender.get().resend(&rest) {
             Some(sending) => {
-                self.progress.resumed();
+                self.progress.count_resume();
                 Ok(sending)
             }
-            None => Err(self.fails(ResumeFailure::HeadFailed, None)),
+            None => Err(self.fail(ResumeFailure::HeadFailed, None)),
         }
     }
 
     /// Checks the response to that request. Returns its body, or `None` if nothing is left to read.
-    pub(super) fn answered(
+    pub(super) fn accept(
         &mut self,
-        answer: Result<Response<B>, BoxError>,
+        response: Result<Response<B>, BoxError>,
     ) -> Result<Option<B>, BoxError> {
-        let (head, body) = match answer {
-            Ok(answer) => answer.into_parts(),
-            Err(error) => return Err(self.fails(ResumeFailure::HeadFailed, Some(error))),
+        let (head, body) = match response {
+            Ok(response) => response.into_parts(),
+            Err(error) => return Err(self.fail(ResumeFailure::HeadFailed, Some(error))),
         };
         self.reset_idle();
-        // Before the validator, which proves nothing for a response from another place.
+        // Before the validator, which proves nothing about a response from another URL.
         if head.extensions.get::<OtherOrigin>().is_some() {
-            let failed = self.interrupted(ResumeFailure::Changed);
-            return Err(failed.answered(head.status).into());
+            let error = self.interrupt(ResumeFailure::Changed);
+            return Err(error.with_status(head.status).into());
         }
-        let skip = match self.mark.check(self.got, head.status, &head.headers) {
+        let skip = match self
+            .validator
+            .check(self.received, head.status, &head.headers)
+        {
             RangeCheck::Go { skip } => skip,
             RangeCheck::Done => return Ok(None),
             RangeCheck::No(why) => {
-                let failed = self.interrupted(why);
-                return Err(failed.answered(head.status).into());
+                let error = self.interrupt(why);
+                return Err(error.with_status(head.status).into());
             }
         };
         self.overlap.expect_again(skip);
-        self.goes_past = self.mark.is_whole_again(head.status);
+        self.goes_past = self.validator.is_whole_again(head.status);
         if let Some(last) = &self.last_break {
             let recorder = &self.terms.recorder;
-            recorder.resumed(self.got, last.kind, self.now());
+            recorder.resumed(self.received, last.kind, self.now());
         }
         Ok(Some(body))
     }
@@ -249,18 +256,19 @@ impl<B> Download<B> {
         self.terms.engine.runtime.now()
     }
 
-    fn fails(&mut self, why: ResumeFailure, source: Option<BoxError>) -> BoxError {
-        self.interrupted(why).by(source).into()
+    fn fail(&mut self, why: ResumeFailure, source: Option<BoxError>) -> BoxError {
+        self.interrupt(why).caused_by(source).into()
     }
 
-    fn interrupted(&mut self, why: ResumeFailure) -> Interrupted {
+    fn interrupt(&mut self, why: ResumeFailure) -> Interrupted {
+        // The last resume has failed for good, so its token is not returned.
         self.spend();
         let kind = self.last_break.as_ref().map(|last| last.kind);
-        let broken = (self.got, self.mark.length());
+        let position = (self.received, self.validator.length());
         self.terms
             .recorder
-            .interrupted(broken, kind, why, self.now());
-        Interrupted::new(broken, why)
+            .interrupted(position, kind, why, self.now());
+        Interrupted::new(position, why)
     }
 
     /// Spends the token of the last resume, which made too little progress.

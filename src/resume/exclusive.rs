@@ -3,6 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 
 /// A value that is accessed only through `&mut`: `Sync` if the value is `Send`. Its lock is never taken.
+///
+/// `reqwest::Body::wrap` requires a `Sync` body, and boxed futures are not.
 pub(super) struct Exclusive<T>(Mutex<T>);
 
 impl<T> Exclusive<T> {

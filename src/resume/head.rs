@@ -1,4 +1,4 @@
-//! A response's head, read strictly for a download: a header that is there twice or is unclear does not count.
+//! Strict readings of a response's head: a header that occurs twice or is malformed does not count.
 
 use http::header::{
     CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, DATE, ETAG, LAST_MODIFIED,
@@ -15,9 +15,10 @@ pub(super) struct ContentRange {
     pub(super) total: u64,
 }
 
-/// The least age of a change at the time of the response: a later change may have kept the date.
+/// The minimum age of a `Last-Modified`, by the response's own `Date`. A file that changed later may have changed twice
+/// under one date.
 ///
-/// RFC 9110 section 8.8.2.2 asks for one second and clocks that can be trusted.
+/// RFC 9110 section 8.8.2.2 requires one second, and clocks that can be trusted; 60 s tolerate clocks that differ.
 const STRONG_DATE_AGE: Duration = Duration::from_secs(60);
 
 /// Returns the value of a header that occurs exactly once.
@@ -33,13 +34,14 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
 
 /// Parses a number that consists of digits only.
 fn number(text: &str) -> Option<u64> {
+    // `parse` alone would accept a leading `+`.
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().ok()).flatten()
 }
 
 pub(super) fn length(headers: &HeaderMap) -> Option<u64> {
-    let told = has_length(headers).then_some(headers)?;
-    number(text(told, &CONTENT_LENGTH)?)
+    let framed = has_length(headers).then_some(headers)?;
+    number(text(framed, &CONTENT_LENGTH)?)
 }
 
 /// Returns `true` if a head states its body's length. With a chunked body no length counts (RFC 9112 section 6.3).
@@ -90,7 +92,7 @@ pub(super) fn strong_tag(headers: &HeaderMap) -> Option<&HeaderValue> {
     (!inner.contains(&b'"')).then_some(tag)
 }
 
-/// Returns the date of the last change, if the file cannot have changed again within the same second.
+/// Returns `Last-Modified`, if the file cannot have changed again within the same second.
 pub(super) fn settled_date(headers: &HeaderMap) -> Option<&HeaderValue> {
     let date =
         |name| -> Option<SystemTime> { httpdate::parse_http_date(text(headers, name)?).ok() };

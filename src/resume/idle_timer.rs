@@ -15,16 +15,16 @@ pub(super) struct IdleTimer {
     /// `true` if the timer was set for an earlier silence.
     is_stale: bool,
     /// `true` if the limit has passed, and the body gets one more poll.
-    is_last_look: bool,
+    is_last_poll: bool,
 }
 
 /// The wait for one more poll of the body. If the program was busy, the missing bytes may already be in a socket; a
 /// timer fires only after the runtime has polled its sockets.
-const LAST_LOOK: Duration = Duration::from_millis(1);
+const LAST_POLL_DELAY: Duration = Duration::from_millis(1);
 
 /// The wait for the end of the response and its trailers, after the last byte. A body dropped before them costs its
 /// connection, or resets its stream.
-const END: Duration = Duration::from_secs(1);
+const MAX_END_WAIT: Duration = Duration::from_secs(1);
 
 impl IdleTimer {
     pub(super) fn new(limit: Duration) -> Self {
@@ -33,7 +33,7 @@ impl IdleTimer {
             timer: None,
             since: None,
             is_stale: false,
-            is_last_look: false,
+            is_last_poll: false,
         }
     }
 
@@ -41,16 +41,17 @@ impl IdleTimer {
     pub(super) fn reset(&mut self) {
         self.since = None;
         self.is_stale = true;
-        self.is_last_look = false;
+        self.is_last_poll = false;
     }
 
     /// Shortens the limit, since only the end is still to come.
-    pub(super) fn has_all(&mut self) {
-        self.limit = self.limit.min(END);
+    pub(super) fn expect_end(&mut self) {
+        self.limit = self.limit.min(MAX_END_WAIT);
+        // The timer at hand was set for the longer limit.
         self.timer = None;
     }
 
-    /// Returns `Ready` once the body has brought nothing for too long.
+    /// Returns `Ready` if the body has brought nothing for too long.
     pub(super) fn poll(&mut self, runtime: &dyn Runtime, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             let since = *self.since.get_or_insert_with(|| runtime.now());
@@ -72,11 +73,12 @@ impl IdleTimer {
             } else {
                 Duration::ZERO
             };
-            let more = match (left.is_zero(), self.is_last_look) {
+            let more = match (left.is_zero(), self.is_last_poll) {
                 (false, _) => left,
+                // The caller polls the body before this timer, so the wait gives it one more chance.
                 (true, false) => {
-                    self.is_last_look = true;
-                    LAST_LOOK
+                    self.is_last_poll = true;
+                    LAST_POLL_DELAY
                 }
                 (true, true) => {
                     self.reset();

@@ -34,12 +34,13 @@ impl Interrupted {
         }
     }
 
-    pub(super) fn by(self, source: Option<BoxError>) -> Self {
+    pub(super) fn caused_by(self, source: Option<BoxError>) -> Self {
+        // A signed URL is a secret, and reqwest's errors print theirs.
         let source = source.map(without_url);
         Self { source, ..self }
     }
 
-    pub(super) fn answered(self, status: StatusCode) -> Self {
+    pub(super) fn with_status(self, status: StatusCode) -> Self {
         let status = Some(status);
         Self { status, ..self }
     }

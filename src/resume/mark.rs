@@ -1,5 +1,5 @@
-//! The validator of a download: the range and the tag or date of the first response, against which every later one is
-//! checked. It does no I/O.
+//! The validator of a download: the range and the tag or date of the first response. Every later response is checked
+//! against it. This module does no I/O.
 //!
 //! # Source
 //!
@@ -16,21 +16,21 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 
-/// The number of bytes already handed out that are requested again and compared.
+/// The maximum number of bytes already handed out that are requested again and compared.
 pub(super) const OVERLAP: u64 = 1024;
 
 /// The range of a download, and the proof that later bytes belong to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ResumeValidator {
     range: ContentRange,
-    proof: Validator,
+    validator: Validator,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Validator {
     /// A strong `ETag`.
     Tag(HeaderValue),
-    /// The date of a change that lies far enough back.
+    /// A `Last-Modified` that is old enough to be strong.
     Date(HeaderValue),
     /// No validator: the download can only start again, with a response like the first, if no byte was handed out.
     Nothing(Box<FirstHead>),
@@ -57,19 +57,20 @@ pub(crate) enum RangeCheck {
 
 const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 
-/// The headers that must be equal if there is no validator.
-const TOLD: [HeaderName; 4] = [CONTENT_TYPE, CONTENT_RANGE, ETAG, LAST_MODIFIED];
+/// The headers that must be equal if there is no validator. The `Date` is not among them: it differs each time.
+const COMPARED_HEADERS: [HeaderName; 4] = [CONTENT_TYPE, CONTENT_RANGE, ETAG, LAST_MODIFIED];
 
 impl ResumeValidator {
     /// Creates the validator of a request and the head of its response. Returns `None` if the body is not to be
     /// resumed.
-    pub(crate) fn of(
-        (method, asked): (&Method, &HeaderMap),
-        (status, told): (StatusCode, &HeaderMap),
+    pub(crate) fn from_response(
+        (method, request): (&Method, &HeaderMap),
+        (status, response): (StatusCode, &HeaderMap),
     ) -> Option<Self> {
-        let asked = asked_range(asked)?;
-        let length = length(told).filter(|length| *length > 0)?;
-        if method != Method::GET || !is_unencoded(told) || is_multipart(told) {
+        let requested = requested_range(request)?;
+        // A client that decodes a body removes its length, so a length also shows that nobody below has decoded it.
+        let length = length(response).filter(|length| *length > 0)?;
+        if method != Method::GET || !is_unencoded(response) || is_multipart(response) {
             return None;
         }
         let range = match status {
@@ -78,13 +79,16 @@ impl ResumeValidator {
                 last: length.saturating_sub(1),
                 total: length,
             },
-            StatusCode::PARTIAL_CONTENT if asked == RequestedRange::Range => content_range(told)?,
+            StatusCode::PARTIAL_CONTENT if requested == RequestedRange::Range => {
+                content_range(response)?
+            }
+            // A 206 that nobody asked for is a mistake of the server.
             _ => return None,
         };
-        let proof = Validator::of(status, told);
-        let mark = Self { range, proof };
+        let validator = Validator::from_response(status, response);
+        let validator = Self { range, validator };
         // A 206 whose `Content-Range` and `Content-Length` disagree proves nothing.
-        (mark.length() == length).then_some(mark)
+        (validator.length() == length).then_some(validator)
     }
 
     /// Returns the length of the body in bytes.
@@ -98,9 +102,9 @@ impl ResumeValidator {
         status == StatusCode::OK && self.range.last.saturating_add(1) < self.range.total
     }
 
-    /// Returns `true` if the body can be resumed once bytes of it were handed out.
+    /// Returns `true` if the body can be resumed after bytes of it were handed out.
     pub(crate) fn is_proven(&self) -> bool {
-        !matches!(self.proof, Validator::Nothing(_))
+        !matches!(self.validator, Validator::Nothing(_))
     }
 
     /// Makes the first request ask for unencoded bytes, unless the caller chose an encoding.
@@ -112,30 +116,39 @@ impl ResumeValidator {
 
     /// Makes a request ask for the rest. Returns `false` if its headers have no room for that.
     #[must_use]
-    pub(crate) fn ask(&self, got: u64, headers: &mut HeaderMap) -> bool {
+    pub(crate) fn ask(&self, received: u64, headers: &mut HeaderMap) -> bool {
         // The caller's own conditions could lead to a 304, which has no body.
         for name in [IF_NONE_MATCH, IF_MODIFIED_SINCE] {
             headers.remove(name);
         }
         let mut put = |name, value| headers.try_insert(name, value).is_ok();
+        // Even over the caller's own coding: the first response was unencoded, and only the same bytes can continue it.
         let plain = put(ACCEPT_ENCODING, IDENTITY);
-        let (Validator::Tag(proof) | Validator::Date(proof)) = &self.proof else {
+        let (Validator::Tag(value) | Validator::Date(value)) = &self.validator else {
             return plain;
         };
-        let range = format!("bytes={}-{}", self.asked_from(got), self.range.last);
+        let range = format!("bytes={}-{}", self.rest_start(received), self.range.last);
         let range = HeaderValue::try_from(range).is_ok_and(|range| put(RANGE, range));
-        plain && range && put(IF_RANGE, proof.clone())
+        plain && range && put(IF_RANGE, value.clone())
     }
 
     /// Judges a response to that request.
-    pub(crate) fn check(&self, got: u64, status: StatusCode, told: &HeaderMap) -> RangeCheck {
-        if let Validator::Nothing(first) = &self.proof {
-            return self.check_anew(first, got, status, told);
+    pub(crate) fn check(
+        &self,
+        received: u64,
+        status: StatusCode,
+        headers: &HeaderMap,
+    ) -> RangeCheck {
+        if let Validator::Nothing(first) = &self.validator {
+            return self.check_restart(first, received, status, headers);
         }
         match status {
-            StatusCode::PARTIAL_CONTENT => self.check_rest(got, told),
-            StatusCode::OK => self.check_whole(got, told),
-            StatusCode::RANGE_NOT_SATISFIABLE if self.is_complete(got, told) => RangeCheck::Done,
+            StatusCode::PARTIAL_CONTENT => self.check_rest(received, headers),
+            StatusCode::OK => self.check_whole(received, headers),
+            // A safeguard only: a download that has all of its bytes sends no further request.
+            StatusCode::RANGE_NOT_SATISFIABLE if self.is_complete(received, headers) => {
+                RangeCheck::Done
+            }
             StatusCode::PRECONDITION_FAILED | StatusCode::RANGE_NOT_SATISFIABLE => {
                 RangeCheck::No(ResumeFailure::Changed)
             }
@@ -143,53 +156,60 @@ impl ResumeValidator {
         }
     }
 
-    fn check_rest(&self, got: u64, told: &HeaderMap) -> RangeCheck {
+    fn check_rest(&self, received: u64, headers: &HeaderMap) -> RangeCheck {
         let rest = ContentRange {
-            first: self.asked_from(got),
+            first: self.rest_start(received),
             ..self.range
         };
         let length_fits = || {
-            let least = rest.last.saturating_sub(rest.first);
-            let told_length = length(told).and_then(|length| length.checked_sub(1));
-            !has_length(told) || told_length == Some(least)
+            // Both are one less than the length, which may be `u64::MAX`.
+            let expected = rest.last.saturating_sub(rest.first);
+            let announced = length(headers).and_then(|length| length.checked_sub(1));
+            !has_length(headers) || announced == Some(expected)
         };
         match () {
-            () if !is_unencoded(told) => RangeCheck::No(ResumeFailure::Encoded),
-            () if !self.proof.holds(told) => RangeCheck::No(ResumeFailure::Changed),
-            () if is_multipart(told) || content_range(told) != Some(rest) || !length_fits() => {
+            () if !is_unencoded(headers) => RangeCheck::No(ResumeFailure::Encoded),
+            () if !self.validator.holds(headers) => RangeCheck::No(ResumeFailure::Changed),
+            () if is_multipart(headers)
+                || content_range(headers) != Some(rest)
+                || !length_fits() =>
+            {
                 RangeCheck::No(ResumeFailure::WrongRange)
             }
-            () => RangeCheck::Go { skip: overlap(got) },
+            () => RangeCheck::Go {
+                skip: overlap(received),
+            },
         }
     }
 
-    /// Checks the whole file sent again. It has the same bytes only under the same strong tag, unless none were handed
-    /// out.
-    fn check_whole(&self, got: u64, told: &HeaderMap) -> RangeCheck {
-        let anew = got == 0 && self.range.first == 0 && self.length() == self.range.total;
-        let same = matches!(self.proof, Validator::Tag(_)) || anew;
+    /// Checks the whole file, sent again instead of its rest. Only a strong tag proves that it has the same bytes,
+    /// unless none were handed out.
+    fn check_whole(&self, received: u64, headers: &HeaderMap) -> RangeCheck {
+        let is_restart =
+            received == 0 && self.range.first == 0 && self.length() == self.range.total;
+        let has_same_bytes = matches!(self.validator, Validator::Tag(_)) || is_restart;
         match () {
-            () if !self.proof.holds(told) => RangeCheck::No(ResumeFailure::Changed),
-            () if !is_unencoded(told) => RangeCheck::No(ResumeFailure::Encoded),
-            () if same && length(told) == Some(self.range.total) => RangeCheck::Go {
-                skip: self.range.first.saturating_add(got),
+            () if !self.validator.holds(headers) => RangeCheck::No(ResumeFailure::Changed),
+            () if !is_unencoded(headers) => RangeCheck::No(ResumeFailure::Encoded),
+            () if has_same_bytes && length(headers) == Some(self.range.total) => RangeCheck::Go {
+                skip: self.range.first.saturating_add(received),
             },
             () => RangeCheck::No(ResumeFailure::RangeIgnored),
         }
     }
 
-    /// Checks a response to the same request again, after no byte was handed out: it must match the parts of the first
-    /// head that the caller saw.
-    fn check_anew(
+    /// Checks the response to a repetition of the first request, before any byte was handed out. It must match the
+    /// parts of the first head that the caller has seen.
+    fn check_restart(
         &self,
         first: &FirstHead,
-        got: u64,
+        received: u64,
         status: StatusCode,
-        told: &HeaderMap,
+        headers: &HeaderMap,
     ) -> RangeCheck {
-        let same = || {
-            let mut values = TOLD.iter();
-            values.all(|name| told.get_all(name) == first.headers.get_all(name))
+        let has_same_head = || {
+            let mut names = COMPARED_HEADERS.iter();
+            names.all(|name| headers.get_all(name) == first.headers.get_all(name))
         };
         match () {
             () if status != first.status => {
@@ -199,56 +219,61 @@ impl ResumeValidator {
                     RangeCheck::No(ResumeFailure::HeadFailed)
                 }
             }
-            () if !is_unencoded(told) => RangeCheck::No(ResumeFailure::Encoded),
-            () if got > 0 || length(told) != Some(self.length()) || !same() => {
+            () if !is_unencoded(headers) => RangeCheck::No(ResumeFailure::Encoded),
+            () if received > 0 || length(headers) != Some(self.length()) || !has_same_head() => {
                 RangeCheck::No(ResumeFailure::Changed)
             }
             () => RangeCheck::Go { skip: 0 },
         }
     }
 
-    fn is_complete(&self, got: u64, told: &HeaderMap) -> bool {
-        got == self.length() && refused_total(told) == Some(self.range.total)
+    fn is_complete(&self, received: u64, headers: &HeaderMap) -> bool {
+        received == self.length() && refused_total(headers) == Some(self.range.total)
     }
 
-    fn asked_from(&self, got: u64) -> u64 {
-        let missing = self.range.first.saturating_add(got);
-        missing.saturating_sub(overlap(got))
+    fn rest_start(&self, received: u64) -> u64 {
+        let missing = self.range.first.saturating_add(received);
+        missing.saturating_sub(overlap(received))
     }
 }
 
 impl Validator {
-    fn of(status: StatusCode, told: &HeaderMap) -> Self {
+    fn from_response(status: StatusCode, headers: &HeaderMap) -> Self {
         // A date counts only if there is no tag at all (RFC 9110 section 13.1.5).
-        let date = || settled_date(told).filter(|_| !told.contains_key(ETAG));
-        if let Some(tag) = strong_tag(told) {
+        let date = || settled_date(headers).filter(|_| !headers.contains_key(ETAG));
+        if let Some(tag) = strong_tag(headers) {
             return Self::Tag(tag.clone());
         }
         if let Some(date) = date() {
             return Self::Date(date.clone());
         }
-        let mut headers = HeaderMap::new();
-        for (name, value) in TOLD.iter().flat_map(|name| {
-            let values = told.get_all(name).iter();
+        let mut compared = HeaderMap::new();
+        for (name, value) in COMPARED_HEADERS.iter().flat_map(|name| {
+            let values = headers.get_all(name).iter();
             values.map(move |value| (name, value))
         }) {
-            let _ = headers.try_append(name, value.clone());
+            let _ = compared.try_append(name, value.clone());
         }
-        Self::Nothing(Box::new(FirstHead { status, headers }))
+        Self::Nothing(Box::new(FirstHead {
+            status,
+            headers: compared,
+        }))
     }
 
-    fn holds(&self, told: &HeaderMap) -> bool {
+    fn holds(&self, headers: &HeaderMap) -> bool {
         match self {
-            Self::Tag(tag) => one(told, &ETAG) == Some(tag),
-            Self::Date(date) => !told.contains_key(ETAG) && one(told, &LAST_MODIFIED) == Some(date),
+            Self::Tag(tag) => one(headers, &ETAG) == Some(tag),
+            Self::Date(date) => {
+                !headers.contains_key(ETAG) && one(headers, &LAST_MODIFIED) == Some(date)
+            }
             Self::Nothing(_) => false,
         }
     }
 }
 
 /// Returns the number of bytes handed out that are requested again.
-fn overlap(got: u64) -> u64 {
-    got.min(OVERLAP)
+fn overlap(received: u64) -> u64 {
+    received.min(OVERLAP)
 }
 
 /// The range that a request itself asks for.
@@ -259,11 +284,11 @@ enum RequestedRange {
 }
 
 /// Returns the range that a request asks for, or `None` if it asks for several ranges, or more than once.
-fn asked_range(asked: &HeaderMap) -> Option<RequestedRange> {
-    if !asked.contains_key(RANGE) {
+fn requested_range(request: &HeaderMap) -> Option<RequestedRange> {
+    if !request.contains_key(RANGE) {
         return Some(RequestedRange::Whole);
     }
-    let range = one(asked, &RANGE)?;
+    let range = one(request, &RANGE)?;
     (!range.as_bytes().contains(&b',')).then_some(RequestedRange::Range)
 }
 

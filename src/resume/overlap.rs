@@ -14,13 +14,13 @@ pub(super) struct Overlap {
 const MAX_OVERLAP_BYTES: usize = OVERLAP as usize;
 
 impl Overlap {
-    /// Expects `skip` bytes again; the last of them are those at hand.
+    /// Expects `skip` bytes again, which end with those in `tail`.
     pub(super) fn expect_again(&mut self, skip: u64) {
         self.skip = skip;
     }
 
     /// Removes the repeated bytes from the data, and returns the rest with their number. Returns `None` if they differ
-    /// from the kept ones.
+    /// from the tail.
     pub(super) fn strip(&mut self, mut data: Bytes) -> Option<(Bytes, u64)> {
         if self.skip == 0 {
             return Some((data, 0));
@@ -28,6 +28,7 @@ impl Overlap {
         let dropped = usize::try_from(self.skip).map_or(data.len(), |skip| skip.min(data.len()));
         let dropped = data.split_to(dropped);
         let at_hand = length(&self.tail);
+        // If the server sends the whole file again, the bytes before the tail are unknown, and cannot be compared.
         let unknown = self.skip.saturating_sub(at_hand);
         let unknown = usize::try_from(unknown).map_or(dropped.len(), |u| u.min(dropped.len()));
         let (_, known) = dropped.split_at(unknown);
@@ -36,13 +37,13 @@ impl Overlap {
             let rest = self.tail.get(from..)?;
             rest.get(..known.len())
         });
-        let again = length(&dropped);
-        self.skip = self.skip.saturating_sub(again);
-        (expected == Some(known)).then_some((data, again))
+        let repeated = length(&dropped);
+        self.skip = self.skip.saturating_sub(repeated);
+        (expected == Some(known)).then_some((data, repeated))
     }
 
-    /// Keeps the last bytes of the data that is handed out now.
-    pub(super) fn keep(&mut self, data: &[u8]) {
+    /// Remembers the last bytes of the data that is handed out now.
+    pub(super) fn remember(&mut self, data: &[u8]) {
         let new = data.len().min(MAX_OVERLAP_BYTES);
         let room = MAX_OVERLAP_BYTES.saturating_sub(new);
         let old = self.tail.len().saturating_sub(room);
@@ -65,50 +66,50 @@ mod tests {
         range.map(|at| u8::try_from(at % 251).unwrap()).collect()
     }
 
-    /// An overlap after `got` bytes, handed out in pieces of this size.
-    fn after(got: usize, piece: usize) -> Overlap {
+    /// Returns the overlap after `received` bytes, handed out in chunks of this size.
+    fn after(received: usize, chunk: usize) -> Overlap {
         let mut overlap = Overlap::default();
-        bytes(0..got)
-            .chunks(piece)
-            .for_each(|data| overlap.keep(data));
+        bytes(0..received)
+            .chunks(chunk)
+            .for_each(|data| overlap.remember(data));
         overlap
     }
 
     #[test]
-    fn the_last_kibibyte_is_kept_however_it_came() {
-        for got in [0, 1, 1023, 1024, 1025, 5000] {
-            for piece in [1, 7, 1024, 4096] {
-                let tail = after(got, piece).tail;
+    fn the_last_kibibyte_is_remembered_for_any_size_of_chunks() {
+        for received in [0, 1, 1023, 1024, 1025, 5000] {
+            for chunk in [1, 7, 1024, 4096] {
+                let tail = after(received, chunk).tail;
                 assert_eq!(
                     tail,
-                    bytes(got.saturating_sub(MAX_OVERLAP_BYTES)..got),
-                    "{got} by {piece}"
+                    bytes(received.saturating_sub(MAX_OVERLAP_BYTES)..received),
+                    "{received} by {chunk}"
                 );
             }
         }
     }
 
     #[test]
-    fn what_comes_again_is_dropped_however_it_comes() {
-        for (got, from) in [
+    fn repeated_bytes_are_dropped_for_any_size_of_chunks() {
+        for (received, from) in [
             (10, 0),
             (1024, 0),
             (3000, 3000 - MAX_OVERLAP_BYTES),
             (3000, 0),
             (3000, 17),
         ] {
-            for piece in [1, 100, 1024, 5000] {
-                let mut overlap = after(got, 512);
-                overlap.expect_again((got - from) as u64);
+            for chunk in [1, 100, 1024, 5000] {
+                let mut overlap = after(received, 512);
+                overlap.expect_again((received - from) as u64);
                 let (mut rest, mut twice) = (Vec::new(), 0);
-                for data in bytes(from..4000).chunks(piece) {
-                    let (data, again) = overlap.strip(Bytes::copy_from_slice(data)).unwrap();
+                for data in bytes(from..4000).chunks(chunk) {
+                    let (data, repeated) = overlap.strip(Bytes::copy_from_slice(data)).unwrap();
                     rest.extend_from_slice(&data);
-                    twice += again;
+                    twice += repeated;
                 }
                 assert_eq!(
                     (rest, twice),
-                    (bytes(got..4000).to_vec(), (got - from) as u64)
+                    (bytes(received..4000).to_vec(), (received - from) as u64)
                 );
             }
         }
@@ -117,14 +118,14 @@ mod tests {
     #[test]
     fn each_byte_of_the_last_kibibyte_is_compared() {
         for wrong in [0, 1, 500, MAX_OVERLAP_BYTES - 1] {
-            for piece in [1, 300, 2048] {
+            for chunk in [1, 300, 2048] {
                 let mut overlap = after(3000, 512);
                 overlap.expect_again(2000);
                 let mut again = bytes(1000..3000).to_vec();
                 again[2000 - MAX_OVERLAP_BYTES + wrong] ^= 1;
-                let mut pieces = again.chunks(piece);
+                let mut chunks = again.chunks(chunk);
                 let differs = |data| overlap.strip(Bytes::copy_from_slice(data)).is_none();
-                assert!(pieces.any(differs), "{wrong} by {piece}");
+                assert!(chunks.any(differs), "{wrong} by {chunk}");
             }
         }
     }

@@ -45,7 +45,8 @@ impl ResumeProgress {
         self.0.read_twice.load(Ordering::Relaxed)
     }
 
-    pub(super) fn resumed(&self) {
+    pub(super) fn count_resume(&self) {
+        // Relaxed throughout: each counter stands for itself, and orders nothing else.
         self.0.resumes.fetch_add(1, Ordering::Relaxed);
     }
 

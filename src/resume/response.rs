@@ -7,14 +7,18 @@ use crate::report::RetryReport;
 use http::{Extensions, HeaderMap, Response, StatusCode};
 
 /// Returns `true` if a response came from another URL than that of its request: the rest is at that URL.
-pub(crate) fn is_redirected(response: &impl Resumable, asked: Option<&str>) -> bool {
+pub(crate) fn is_redirected(response: &impl Resumable, requested: Option<&str>) -> bool {
     // A middleware may add a key to the query, and would add it to this URL too.
     let url = response.url().map(without_query);
-    url.is_some() && url != asked.map(without_query)
+    url.is_some() && url != requested.map(without_query)
 }
 
-/// Marks a response that came from another place than the start.
-pub(crate) fn marked<B>(response: impl Resumable<Body = B>, start: Option<&str>) -> Response<B> {
+/// Marks a response that came from another URL than the start.
+pub(crate) fn mark_other_origin<B>(
+    response: impl Resumable<Body = B>,
+    start: Option<&str>,
+) -> Response<B> {
+    // Here the query counts: it may name the file.
     let moved = match (response.url(), start) {
         (Some(url), Some(start)) => without_fragment(url) != without_fragment(start),
         _ => false,
@@ -47,7 +51,7 @@ pub trait Resumable: sealed::Sealed + Sized {
 
     fn extensions(&self) -> &Extensions;
 
-    /// Returns the URL that the response came from, after redirects, if the client tells it.
+    /// Returns the URL that the response came from, after redirects, if the client shows it.
     fn url(&self) -> Option<&str> {
         None
     }
@@ -65,7 +69,7 @@ pub trait Resumable: sealed::Sealed + Sized {
     /// Returns the response with a body that resumes.
     fn resumed(
         self,
-        goes_on: impl FnOnce(Self::Body) -> (ResumedBody<Self::Body>, ResumeProgress),
+        resume: impl FnOnce(Self::Body) -> (ResumedBody<Self::Body>, ResumeProgress),
     ) -> Self::Resumed;
 
     fn into_http(self) -> Response<Self::Body>;
@@ -94,9 +98,9 @@ impl<B> Resumable for Response<B> {
         self.map(ResumedBody::plain)
     }
 
-    fn resumed(self, goes_on: impl FnOnce(B) -> (ResumedBody<B>, ResumeProgress)) -> Self::Resumed {
+    fn resumed(self, resume: impl FnOnce(B) -> (ResumedBody<B>, ResumeProgress)) -> Self::Resumed {
         let (mut head, body) = self.into_parts();
-        let (body, progress) = goes_on(body);
+        let (body, progress) = resume(body);
         head.extensions.insert(progress);
         Response::from_parts(head, body)
     }
@@ -137,12 +141,9 @@ mod of_reqwest {
             self
         }
 
-        fn resumed(
-            self,
-            goes_on: impl FnOnce(Body) -> (ResumedBody<Body>, ResumeProgress),
-        ) -> Self {
+        fn resumed(self, resume: impl FnOnce(Body) -> (ResumedBody<Body>, ResumeProgress)) -> Self {
             let (url, mut head, body) = reqwest_responses::into_parts(self);
-            let (body, progress) = goes_on(body);
+            let (body, progress) = resume(body);
             head.extensions.insert(progress);
             reqwest_responses::whole(url, head, Body::wrap(body))
         }

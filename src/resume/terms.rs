@@ -34,17 +34,17 @@ pub(crate) enum Payment {
     /// The budget has paid.
     Paid(PaidRetry),
     /// The fleet decides; the future returns `None` if it refuses.
-    Asked(Pin<Box<dyn Future<Output = Option<PaidRetry>> + Send>>),
+    Pending(Pin<Box<dyn Future<Output = Option<PaidRetry>> + Send>>),
 }
 
 impl DownloadOptions {
-    /// Returns `None` if the request's download must not be resumed. Call it at the point of sending the request: only
-    /// there can an attempt of an outer layer be detected.
-    pub(crate) fn of(method: &Method, extensions: Option<&Extensions>) -> Option<Self> {
-        let options = RequestOptions::of(extensions);
-        let never = options.own().is_some_and(|own| !own.may_resume());
-        let resumed = method == Method::GET && !options.nested && !never;
-        resumed.then_some(Self(options))
+    /// Returns `None` if the request's download must not be resumed. Call it while the request is being sent: only then
+    /// can an attempt of an outer layer be detected.
+    pub(crate) fn for_request(method: &Method, extensions: Option<&Extensions>) -> Option<Self> {
+        let options = RequestOptions::from_extensions(extensions);
+        let is_off = options.own().is_some_and(|own| !own.may_resume());
+        let may_resume = method == Method::GET && !options.nested && !is_off;
+        may_resume.then_some(Self(options))
     }
 
     /// Returns `None` if the policy sends the request only once.
@@ -55,10 +55,10 @@ impl DownloadOptions {
             return None;
         }
         let subject = options.subject(&route, Some(head));
-        let asked = route.policy().asks_for_the_request();
+        let needs_request = route.policy().asks_for_the_request();
         Some(DownloadTerms {
             recorder: DownloadRecorder::new(subject, Arc::clone(&engine.observers)),
-            request: asked.then(|| head.line()),
+            request: needs_request.then(|| head.line()),
             engine: Arc::clone(engine),
             route,
             options,
@@ -92,6 +92,7 @@ impl DownloadTerms {
     /// Starts a session for breaks without a byte between them, with this much time left. The policy's own deadline
     /// bounds only heads.
     pub(crate) fn session(&self, left: Duration) -> RetrySession {
+        // A GET is idempotent without any header, and no key is ever needed.
         let facts = RequestFacts::of(&Method::GET, &HeaderMap::new());
         let now = self.engine.runtime.now();
         let session = self.options.session(self.route.policy(), facts, now);
@@ -101,29 +102,29 @@ impl DownloadTerms {
             .of_request(self.request.clone())
     }
 
-    /// Asks for payment of a retry after this outcome. Rules on other servers or headers do not apply: the rest of a
-    /// download is at the server of its start.
+    /// Pays for a retry after this outcome. Rules on other servers or headers do not apply: the rest of a download is
+    /// at the server of its start.
     pub(crate) fn pay(
         &self,
         session: &RetrySession,
         outcome: Outcome<'static>,
     ) -> Result<Payment, StopReason> {
         let moment = self.engine.runtime.moment();
-        let asked = session.request();
+        let request = session.request();
         let outcome = session
             .policy()
-            .classify(outcome.for_request(asked.as_deref()));
+            .classify(outcome.for_request(request.as_deref()));
         let plan = session.plan(&outcome, moment)?;
         let service = || self.recorder.service();
         let budget = self.engine.budget_of(&self.route, service);
         match self.route.ask(plan, &budget, moment.now) {
             PaymentResult::Paid(paid) => Ok(Payment::Paid(paid)),
             PaymentResult::Refused => Err(StopReason::BudgetExhausted),
-            PaymentResult::Pending(asking) => {
+            PaymentResult::Pending(pending) => {
                 let engine = Arc::clone(&self.engine);
-                // The download checks its own deadline meanwhile.
-                let answer = async move { engine.answer(asking, Duration::MAX).await };
-                Ok(Payment::Asked(Box::pin(answer)))
+                // No limit of its own: the download polls its deadline beside this future.
+                let decision = async move { engine.answer(pending, Duration::MAX).await };
+                Ok(Payment::Pending(Box::pin(decision)))
             }
         }
     }

@@ -1,7 +1,7 @@
-//! An operation as the driver sends it: again from its beginning, without a head or a body.
+//! An operation as the driver's client: it runs from its beginning each time, and has no head or body.
 
 use crate::call::{AttemptResult, Client, ErrorFacts};
-use crate::client::error_chain::{outcome_of, trail_of};
+use crate::client::error_chain::{outcome_of, redirect_evidence};
 use crate::client::requests::Head;
 use crate::client::requests::{RequestEdit, Requests, SaveOptions, sealed::Sealed};
 use crate::client::responses::Opaque;
@@ -18,10 +18,10 @@ pub(super) struct Operation<J, O, T, E> {
     pub(super) types: PhantomData<fn() -> Result<T, E>>,
 }
 
-/// A function of the caller's, which knows the operation.
+/// Judges errors by a function of the caller's.
 pub(super) struct ByFunction<J>(pub(super) J);
 
-/// The policy; an error of reqwest may follow a redirect.
+/// Judges errors by the policy. An error of reqwest may come after a redirect.
 pub(super) struct ByPolicy;
 
 /// Judges the errors of operations.
@@ -42,12 +42,12 @@ impl<E, V: Into<Verdict>, J: Fn(&E) -> V> Judge<E> for ByFunction<J> {
 
 impl<E: 'static> Judge<E> for ByPolicy {
     fn judge<'a>(&self, policy: &RetryPolicy, error: &'a E) -> ErrorFacts<'a> {
-        let trail = trail_of(policy, error);
+        let evidence = redirect_evidence(policy, error);
         ErrorFacts {
             outcome: outcome_of(policy, error),
             type_name: type_name::<E>(),
-            may_follow: trail.may_follow,
-            path: trail.path,
+            may_follow: evidence.may_follow,
+            path: evidence.path,
         }
     }
 }

@@ -6,7 +6,8 @@ use std::error::Error;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// The form in which the layer returns an inner service's errors: [`Boxed`] or [`Unchanged`]. It is sealed.
+/// The form in which the layer returns an inner service's errors: [`Boxed`] or [`Unchanged`]. It cannot be implemented
+/// outside of this crate.
 #[diagnostic::on_unimplemented(
     message = "the retry layer cannot put the error `{E}` into a `Box<dyn Error + Send + Sync>`",
     label = "this error is no `Error + Send + Sync + 'static`",
@@ -19,23 +20,24 @@ pub trait Errors<E>: sealed::Sealed {
     #[doc(hidden)]
     fn from_inner(error: E) -> Self::Error;
 
-    /// A function that puts an error of this crate into the outer service's, if that can hold one.
+    /// Returns a function that converts an error of this crate to the outer service's type, if that can hold one.
     #[doc(hidden)]
     fn from_own() -> Option<fn(OwnError) -> Self::Error>;
 }
 
-/// The layer returns a `Box<dyn Error + Send + Sync>`: the first type parameter of [`RetryLayer`](super::RetryLayer) and
-/// [`Retry`](super::Retry), and its default.
+/// A form of errors that boxes them as `Box<dyn Error + Send + Sync>`. It is the default of the first type parameter of
+/// [`RetryLayer`](super::RetryLayer) and [`Retry`](super::Retry).
 ///
-/// The box holds the inner service's error as it was (`downcast_ref` finds it), a timeout as an
-/// [`AttemptTimeout`](crate::AttemptTimeout), or what the policy calls a failure as a
-/// [`RequestFailed`](crate::report::RequestFailed). An error that is such a box already is not boxed again.
+/// The box holds the inner service's error unchanged (`downcast_ref` finds it), an
+/// [`AttemptTimeout`](crate::AttemptTimeout), or a [`RequestFailed`](crate::report::RequestFailed) if the policy calls
+/// the response a failure. An error that is already such a box is not boxed again.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Boxed;
 
-/// The layer returns the inner service's own type of error; set by
-/// [`RetryLayer::unchanged_errors`](super::RetryLayer::unchanged_errors), which says what the layer then cannot do.
+/// A form of errors that keeps the inner service's type; set by
+/// [`RetryLayer::unchanged_errors`](super::RetryLayer::unchanged_errors), which lists the features that the layer then
+/// lacks.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Unchanged;
@@ -66,7 +68,7 @@ impl<E: 'static> Errors<E> for Unchanged {
         error
     }
 
-    /// Only an error that is a box anyway can hold one.
+    /// Only an error type that is such a box can hold one.
     fn from_own() -> Option<fn(OwnError) -> E> {
         into_box()
     }

@@ -1,4 +1,4 @@
-//! The layer: settings, and the service that they make.
+//! The layer: the settings of a service with retries.
 
 mod copies;
 
@@ -19,7 +19,8 @@ use tower_layer::Layer;
 /// Adds retries to a tower service.
 ///
 /// The defaults: its own budget and gate, tokio's clock, errors in a `Box<dyn Error + Send + Sync>`, bodies copied by
-/// `Clone`, responses with a [`RetryBody`](crate::RetryBody). A clone of the layer, and every service that it makes, shares the budget and the gate.
+/// `Clone`, responses with a [`RetryBody`](crate::RetryBody). A clone of the layer, and every service that it makes,
+/// shares the budget and the gate.
 ///
 /// ```
 /// # #[cfg(not(feature = "testing"))]
@@ -44,7 +45,7 @@ use tower_layer::Layer;
 /// # Ok(()) }) }
 /// ```
 ///
-/// Each setting has a default. Here some of them are set:
+/// Every setting has a default. Some of them:
 ///
 /// ```
 /// # #[cfg(feature = "testing")] {
@@ -67,7 +68,7 @@ use tower_layer::Layer;
 ///     .attempt_header(HeaderName::from_static("x-attempt"))
 ///     .observe(|event| println!("{}: {:?}", event.service, event.kind));
 ///
-/// // A POST is repeated since it has got a key.
+/// // The POST is repeated, since it has an idempotency key.
 /// let client = Script::new().status(503).status(200);
 /// let request = http::Request::post("http://api.example/").body(String::new()).unwrap();
 /// let response = layer.layer(client.clone()).oneshot(request).now_or_never().unwrap();
@@ -84,20 +85,20 @@ pub struct RetryLayer<X = Boxed, C = CloneBody, A = Wrapped, H = AnyThread> {
 }
 
 impl RetryLayer {
-    /// A layer with a policy and its own default budget, on tokio's clock; errors are boxed.
+    /// Creates a layer with a policy and its own default budget, on tokio's clock; errors are boxed.
     #[must_use]
     pub fn new(policy: RetryPolicy) -> Self {
         Self::on(Engine::new(policy, Arc::new(TokioRuntime)))
     }
 
-    /// A layer with a policy for each service, on tokio's clock; errors are boxed. [`RetryLayer::budget`] pays
-    /// where a service has no budget of its own.
+    /// Creates a layer with a policy for each service, on tokio's clock; errors are boxed. [`RetryLayer::budget`] pays
+    /// if a service has no budget of its own.
     #[must_use]
     pub fn for_services(services: &Services) -> Self {
         Self::routed(services.clone())
     }
 
-    /// The same with a route for each request by a [`Router`] of any kind, on tokio's clock.
+    /// Creates a layer that takes the route of each request from a [`Router`], on tokio's clock; errors are boxed.
     #[must_use]
     pub fn routed(router: impl Router) -> Self {
         Self::on(Engine::routed(Arc::new(router), Arc::new(TokioRuntime)))
@@ -115,8 +116,8 @@ impl RetryLayer {
 
 #[cfg(feature = "serde")]
 impl RetryLayer {
-    /// A layer that follows a document and its changes, on tokio's clock; errors are boxed. The document
-    /// decides; [`RetryLayer::budget`] pays where it names no budget.
+    /// Creates a layer that follows a document and its changes, on tokio's clock; errors are boxed. The document
+    /// decides; [`RetryLayer::budget`] pays if it names no budget.
     #[must_use]
     pub fn from_config(config: &crate::config::RetryConfig) -> Self {
         Self::routed(config.clone())
@@ -133,9 +134,9 @@ impl<X, C, A, H> RetryLayer<X, C, A, H> {
         self.with(|engine| engine.downloads = resume.0)
     }
 
-    /// Returns errors with the type that the inner service gives them: for a client whose stack asks for that type
-    /// (jsonrpsee, alloy), or whose errors cannot be boxed. Default: the error is a
-    /// `Box<dyn Error + Send + Sync>` that holds the inner service's error as it was.
+    /// Returns errors in the inner service's own type: for a stack that requires that type (jsonrpsee, alloy), or for
+    /// errors that cannot be boxed. Default: the error is a `Box<dyn Error + Send + Sync>` that holds the inner
+    /// service's error unchanged.
     ///
     /// Such an error cannot report a timeout, nor that the policy calls a response a failure:
     ///
@@ -147,9 +148,9 @@ impl<X, C, A, H> RetryLayer<X, C, A, H> {
     /// | `on_exhausted: fail`, a rule with `do: fail` | a [`RequestFailed`](crate::report::RequestFailed) | the last response |
     /// | the source chain of an error | is read | is read of hyper's, reqwest's and h2's types and of those named by `classify_error` |
     ///
-    /// With the feature `tracing`, this function logs a warning (target `http_retry`) if the layer has one policy, and
-    /// that has such a part. If the inner service's error is a `Box<dyn Error + Send + Sync>` anyway, this function
-    /// changes nothing: its errors can report everything.
+    /// With the feature `tracing`, this function logs a warning (target `http_retry`) if the layer has one policy with
+    /// such a part. If the inner service's error already is a `Box<dyn Error + Send + Sync>`, this function changes
+    /// nothing.
     ///
     /// ```
     /// # #[cfg(feature = "testing")] {
@@ -188,8 +189,8 @@ impl<X, C, A, H> RetryLayer<X, C, A, H> {
 }
 
 impl<X, C, A> RetryLayer<X, C, A> {
-    /// A layer for a service that stays on its thread: one that holds an `Rc`, or whose future is not `Send`, in a
-    /// `LocalSet` or on a runtime with a thread per core.
+    /// Returns a layer for a service that stays on its thread: one that holds an `Rc`, or whose future is not `Send`,
+    /// in a `LocalSet` or on a runtime with a thread per core.
     ///
     /// The service below and its futures need not be `Send`, and so neither are the futures of the calls; nor need its
     /// errors be, with [`unchanged_errors`](Self::unchanged_errors).
@@ -229,20 +230,20 @@ impl<X, C, A> RetryLayer<X, C, A> {
 }
 
 impl<X, C, H> RetryLayer<X, C, Wrapped, H> {
-    /// Returns responses with the type that the inner service gives them: for a client whose stack asks for that type
-    /// (alloy on hyper asks for `Response<Incoming>`). Default: responses have a [`RetryBody`](crate::RetryBody).
+    /// Returns responses in the inner service's own type: for a stack that requires that type (alloy on hyper requires
+    /// `Response<Incoming>`). Default: responses have a [`RetryBody`](crate::RetryBody).
     ///
-    /// Such a response cannot give back what was read of it, so the layer never hands out one that it has read:
+    /// Such a response cannot give back bytes that were read, so the layer never returns one that it has read:
     ///
     /// | a part of the policy | with `keep_response_type` |
     /// |---|---|
     /// | status, headers, `Retry-After`, errors, budgets, the gate, reports | as without it |
-    /// | a failed response that is returned | as the server sent it, also with its body, unless a retry was begun |
-    /// | a failed response before a retry (`drain_before_retry`) | read for its connection's sake and dropped; kept only if it has no body |
-    /// | a rule, a classifier or a dialect that looks into the body | sees no body, and judges by the head |
-    /// | streams that are held back (`HoldStreams`) | come at their head |
-    /// | `whole_answers` | answers are not read: the caller gets them at their head |
-    /// | `respond` | the last response or error comes back |
+    /// | a failed response that is returned | as the server sent it, with its body, unless a retry was begun |
+    /// | a failed response before a retry (`drain_before_retry`) | read to free its connection, then dropped; kept only if it has no body |
+    /// | a rule, a classifier or a dialect that reads the body | sees no body, and judges by the head |
+    /// | streams that are held back (`HoldStreams`) | are returned at their head |
+    /// | `whole_answers` | responses are not read: the caller gets them at their head |
+    /// | `respond` | the last response or error is returned |
     /// | `resume_downloads` | does not compile |
     ///
     /// The first call logs a warning if the policy has `respond` or holds streams back, and so does the first response
@@ -267,7 +268,7 @@ impl<X, C, H> RetryLayer<X, C, Wrapped, H> {
     }
 }
 
-/// Tells the log what the policy cannot do if errors keep their type.
+/// Logs the parts of the policy that have no effect if errors keep their type.
 fn warn_of_lost_errors(policy: &RetryPolicy) {
     let lost = [
         (
@@ -276,7 +277,7 @@ fn warn_of_lost_errors(policy: &RetryPolicy) {
         ),
         (policy.may_fail(), "`fail` returns the last response"),
     ];
-    for (_, what) in lost.into_iter().filter(|(asked, _)| *asked) {
+    for (_, what) in lost.into_iter().filter(|(is_set, _)| *is_set) {
         warn_of_setting("unchanged_errors", what);
     }
 }

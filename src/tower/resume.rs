@@ -22,15 +22,15 @@ use tower_service::Service;
 type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Adds retries and [resumed downloads](crate::resume) to a tower service; made by
-/// [`RetryLayer::resume_downloads`](super::RetryLayer::resume_downloads). Set everything else on the `RetryLayer` first; `local`
-/// and `keep_response_type` cannot be combined with it.
+/// [`RetryLayer::resume_downloads`](super::RetryLayer::resume_downloads). Set everything else on the `RetryLayer`
+/// first; `local` and `keep_response_type` cannot be combined with it.
 #[derive(Debug, Clone)]
 pub struct ResumeLayer<X = Boxed, C = CloneBody>(RetryLayer<X, C>);
 
 impl<X, C> RetryLayer<X, C> {
-    /// A layer that also resumes downloads: the body of an answer goes on where it broke. See
-    /// [`resume`](crate::resume) for what is resumed, and when. The service below answers `http::Response<B>`, and the
-    /// body's error is a boxed one; or it is a `reqwest::Client`, and its responses keep their type.
+    /// Returns a layer that also resumes downloads: the body of a response continues where it broke. See
+    /// [`resume`](crate::resume) for the conditions. The service below returns an `http::Response<B>`, and the error of
+    /// the new body is boxed; or it is a `reqwest::Client`, and its responses keep their type.
     ///
     /// ```
     /// use http_retry::resume::Resume;
@@ -63,12 +63,12 @@ impl<S, X, C: Clone> Layer<S> for ResumeLayer<X, C> {
 
 /// A service with retries and [resumed downloads](crate::resume), made by [`ResumeLayer`].
 ///
-/// Its responses have a [`ResumedBody`](crate::resume::ResumedBody), whether or not the download can be resumed; those of
-/// reqwest keep their type. `X` and `C` are as of [`Retry`].
+/// Its responses have a [`ResumedBody`](crate::resume::ResumedBody), even if the download cannot be resumed; those of
+/// reqwest keep their type. `X` and `C` are those of [`Retry`].
 ///
 /// # Cancel safety
 ///
-/// As of [`Retry`] until the head is there; afterwards as of
+/// As for [`Retry`] until the head has arrived; afterwards as for
 /// [`ResumedBody`](crate::resume::ResumedBody).
 pub struct ResumeService<S, X = Boxed, C = CloneBody>(Retry<S, X, C>);
 
@@ -85,7 +85,7 @@ impl<S: fmt::Debug, X, C> fmt::Debug for ResumeService<S, X, C> {
 }
 
 impl<S, X, C> ResumeService<S, X, C> {
-    /// The service below.
+    /// Returns the service below.
     pub fn get_ref(&self) -> &S {
         self.0.get_ref()
     }
@@ -113,8 +113,8 @@ where
     }
 
     fn call(&mut self, mut request: Q) -> Self::Future {
-        let options =
-            C::head(&request).and_then(|head| DownloadOptions::of(head.method, head.extensions));
+        let options = C::head(&request)
+            .and_then(|head| DownloadOptions::for_request(head.method, head.extensions));
         let Some(options) = options else {
             return ResumeFuture::new(self.0.call(request), None);
         };
@@ -128,17 +128,18 @@ where
         };
         let leave = C::extensions_mut(&mut request).and_then(retire_connection::<S::Error>);
         let (request, saved) = self.0.copies().save(request, engine.save);
+        // A request body that would not survive an early response rules a resume out.
         let saved = saved.filter(|saved| C::is_whole(saved, true));
         let continuation = saved.map(|saved| {
-            let again = ServiceAgain::new(self.0.with_boxed_errors(), saved, leave);
-            Continuation::new(again, terms)
+            let sender = ServiceAgain::new(self.0.with_boxed_errors(), saved, leave);
+            Continuation::new(sender, terms)
         });
         ResumeFuture::new(self.0.call(request), continuation)
     }
 }
 
-/// A way to leave the connections of a download, if the client below can tell them.
+/// Returns a function that retires the connections of a download, if the client below shows them.
 fn retire_connection<E: 'static>(extensions: &mut Extensions) -> Option<RetireConnection> {
-    let used = ConnectionUsed::of_download::<E>(extensions)?;
+    let used = ConnectionUsed::for_download::<E>(extensions)?;
     Some(Box::new(move || used.retire()))
 }

@@ -1,4 +1,4 @@
-//! The future of a request whose download may be resumed, and what its rest is asked for with.
+//! The future of a request whose download may be resumed, and the parts that request its rest.
 
 use super::Wrapped;
 use super::errors::Boxed;
@@ -7,7 +7,8 @@ use crate::client::requests::{RequestEdit, Requests};
 use crate::client::responses::Responses;
 use crate::resume::DownloadTerms;
 use crate::resume::{
-    Resend, RestRequest, Resumable, ResumeValidator, ResumedBody, Sending, is_redirected, marked,
+    Resend, RestRequest, Resumable, ResumeValidator, ResumedBody, Sending, is_redirected,
+    mark_other_origin,
 };
 use http::{HeaderMap, Method};
 use pin_project_lite::pin_project;
@@ -23,7 +24,7 @@ type BoxError = Box<dyn Error + Send + Sync>;
 /// The response of the retry layer.
 pub(super) type RetryResponse<S, Q> = <Wrapped as Responses<<S as Service<Q>>::Response>>::Kept;
 
-/// Lets no later request share the connection of the latest one.
+/// A function that keeps later requests off the connection of the latest one.
 pub(super) type RetireConnection = Box<dyn Fn() + Send>;
 
 pin_project! {
@@ -31,11 +32,11 @@ pin_project! {
     ///
     /// # Cancel safety
     ///
-    /// As of [`RetryFuture`](super::service::RetryFuture).
+    /// As for [`RetryFuture`](super::service::RetryFuture).
     pub struct ResumeFuture<F, T> {
         #[pin]
         sent: F,
-        // None where the answer's body is plain.
+        // `None` if the body of the response stays plain, and after the response has arrived.
         continuation: Option<Box<T>>,
     }
 }
@@ -58,52 +59,55 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let answer = ready!(this.sent.poll(cx))?;
+        let response = ready!(this.sent.poll(cx))?;
         Poll::Ready(Ok(match this.continuation.take() {
-            Some(continuation) => continuation.resumed(answer),
-            None => answer.plain(),
+            Some(continuation) => continuation.resumed(response),
+            None => response.plain(),
         }))
     }
 }
 
 /// The parts with which a broken body is continued.
 pub struct Continuation<S, Q, C: Requests<Q>> {
-    again: ServiceAgain<S, Q, C>,
+    sender: ServiceAgain<S, Q, C>,
     terms: DownloadTerms,
 }
 
 impl<S, Q, C: Requests<Q>> Continuation<S, Q, C> {
-    pub(super) fn new(again: ServiceAgain<S, Q, C>, terms: DownloadTerms) -> Self {
-        Self { again, terms }
+    pub(super) fn new(sender: ServiceAgain<S, Q, C>, terms: DownloadTerms) -> Self {
+        Self { sender, terms }
     }
 
     /// Returns the response with a body that resumes, if this one can.
-    fn resumed<R>(mut self, answer: R) -> R::Resumed
+    fn resumed<R>(mut self, response: R) -> R::Resumed
     where
         R: Resumable,
         ServiceAgain<S, Q, C>: Resend<R::Body> + 'static,
     {
-        let asked = self.again.asked();
-        let mark =
-            asked.and_then(|asked| ResumeValidator::of((&Method::GET, &asked), answer.head()));
-        match mark {
-            None => answer.plain(),
-            Some(mark) => {
-                let is_from_elsewhere = answer.is_from_elsewhere();
-                let asked = self.again.saved.as_ref().and_then(C::saved_head);
-                let asked = asked.and_then(|head| head.url().map(str::to_owned));
-                self.again.start = answer.url().map(str::to_owned);
-                self.again.redirected = is_redirected(&answer, asked.as_deref());
-                let again = Box::new(self.again);
-                answer.resumed(|body| {
-                    ResumedBody::new(body, mark, again, self.terms, is_from_elsewhere)
+        let headers = self.sender.headers();
+        // The options of a download exist only for a GET.
+        let validator = headers.and_then(|headers| {
+            ResumeValidator::from_response((&Method::GET, &headers), response.head())
+        });
+        match validator {
+            None => response.plain(),
+            Some(validator) => {
+                let is_from_elsewhere = response.is_from_elsewhere();
+                let requested = self.sender.saved.as_ref().and_then(C::saved_head);
+                let requested = requested.and_then(|head| head.url().map(str::to_owned));
+                self.sender.start = response.url().map(str::to_owned);
+                self.sender.redirected = is_redirected(&response, requested.as_deref());
+                let sender = Box::new(self.sender);
+                response.resumed(|body| {
+                    ResumedBody::new(body, validator, sender, self.terms, is_from_elsewhere)
                 })
             }
         }
     }
 }
 
-/// Sends a copy of the request through the whole service. Its errors can report a head that does not come in time.
+/// Sends a copy of the request through the whole service. Its errors are boxed, so that they can report a head that
+/// does not come in time.
 pub struct ServiceAgain<S, Q, C: Requests<Q>> {
     service: Retry<S, Boxed, C>,
     saved: Option<C::Saved>,
@@ -128,8 +132,8 @@ impl<S, Q, C: Requests<Q>> ServiceAgain<S, Q, C> {
         }
     }
 
-    /// The headers that the first request had.
-    fn asked(&self) -> Option<Cow<'_, HeaderMap>> {
+    /// Returns the headers of the first request.
+    fn headers(&self) -> Option<Cow<'_, HeaderMap>> {
         let head = self.saved.as_ref().and_then(C::saved_head);
         head.map(|head| head.header_map())
     }
@@ -148,6 +152,7 @@ where
 {
     fn resend(&mut self, rest: &RestRequest<'_>) -> Option<Sending<B>> {
         let mut saved = self.saved.take()?;
+        // Without a redirect the saved URL stays: a middleware below may add to it in each attempt.
         let start = self.start.as_deref().filter(|_| self.redirected);
         if let Some(start) = start {
             let credentials = rest.credentials();
@@ -157,6 +162,7 @@ where
             };
             C::edit(&mut saved, edit);
         }
+        // Never the last: any number of breaks may follow.
         let (mut request, saved) = C::restore(saved, false);
         self.saved = saved.filter(|saved| C::is_whole(saved, true));
         if let Some(extensions) = C::extensions_mut(&mut request) {
@@ -169,8 +175,8 @@ where
         let mut service = self.service.clone();
         Some(Box::pin(async move {
             poll_fn(|cx| service.poll_ready(cx)).await?;
-            let answer = service.call(request).await?;
-            Ok(marked(answer, start.as_deref()))
+            let response = service.call(request).await?;
+            Ok(mark_other_origin(response, start.as_deref()))
         }))
     }
 

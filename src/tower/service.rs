@@ -1,4 +1,4 @@
-//! The service, and how it sends.
+//! The service with retries, and the driver's client that sends through it.
 
 use super::errors::{Boxed, Errors};
 use super::{CloneBody, Wrapped};
@@ -7,7 +7,7 @@ use crate::call::{
     RequestOptions, http_error_facts,
 };
 use crate::client::connection::ConnectionUsed;
-use crate::client::error_chain::{retire_connection, type_in_box, words};
+use crate::client::error_chain::{error_text, retire_connection, type_in_box};
 use crate::client::requests::Requests;
 use crate::client::responses::Responses;
 use crate::engine::{Engine, Routes};
@@ -23,13 +23,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use tower_service::Service;
 
-/// Calls may move between threads, and so may all that they work with.
+/// The mode in which calls, and everything that they use, may move between threads. It is the default of the last type
+/// parameter of [`RetryLayer`](super::RetryLayer) and [`Retry`].
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct AnyThread;
 
-/// Calls stay on the thread of their caller, and their futures need not be `Send`: the last type parameter of
-/// [`RetryLayer`](super::RetryLayer) and [`Retry`], set by
+/// The mode in which calls stay on the thread of their caller, and their futures need not be `Send`; set by
 /// [`RetryLayer::local`](super::RetryLayer::local).
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
@@ -37,18 +37,18 @@ pub struct OneThread;
 
 /// A service with retries, made by [`RetryLayer`](super::RetryLayer).
 ///
-/// It takes the requests of the service below, and answers as that does, but with a [`RetryBody`](crate::RetryBody).
+/// It takes the requests of the service below, and returns its responses with a [`RetryBody`](crate::RetryBody).
 ///
 /// | type parameter | is | by default | else |
 /// |---|---|---|---|
 /// | `S` | the service below, which must be `Clone` | | |
-/// | `X` | how errors come back | [`Boxed`] | [`Unchanged`](super::Unchanged) |
-/// | `C` | how bodies are copied | [`CloneBody`] | [`CopyBody`](super::CopyBody), [`RecordBody`](super::RecordBody) |
-/// | `A` | how responses come back | [`Wrapped`] | [`SameType`](super::SameType) |
-/// | `H` | whether calls may move between threads | they may | [`OneThread`] |
+/// | `X` | the form of errors | [`Boxed`] | [`Unchanged`](super::Unchanged) |
+/// | `C` | the copies of request bodies | [`CloneBody`] | [`CopyBody`](super::CopyBody), [`RecordBody`](super::RecordBody) |
+/// | `A` | the form of responses | [`Wrapped`] | [`SameType`](super::SameType) |
+/// | `H` | the threads of a call | [`AnyThread`] | [`OneThread`] |
 ///
-/// To name it in a struct, give what was set: `Retry<Client>`, or `Retry<Client, Unchanged>`. It is ready when the service below is. That is asked
-/// again before each retry, and no place of it is kept during a wait.
+/// To name it in a struct, give the parameters that were set: `Retry<Client>`, or `Retry<Client, Unchanged>`. It is
+/// ready when the service below is. It polls that again before each retry, and holds no capacity of it during a wait.
 ///
 /// # Errors
 ///
@@ -83,7 +83,7 @@ impl<S, X, C, A, H> Retry<S, X, C, A, H> {
         &self.engine
     }
 
-    /// The same service, whose errors can hold this crate's own.
+    /// Returns the same service with boxed errors, which can hold those of this crate.
     pub(super) fn with_boxed_errors(&self) -> Retry<S, Boxed, C, A, H>
     where
         S: Clone,
@@ -103,7 +103,7 @@ impl<S, X, C, A, H> Retry<S, X, C, A, H> {
         &self.copies
     }
 
-    /// The service below.
+    /// Returns the service below.
     pub fn get_ref(&self) -> &S {
         &self.inner
     }
@@ -151,7 +151,7 @@ where
             Routes::One(route) => Some(route.policy()),
             Routes::PerRequest(_) => None,
         });
-        // The service that is ready is the one to call; its clone stays behind.
+        // The service that was polled ready must take the call; its clone may not be ready.
         let clone = self.inner.clone();
         let service = std::mem::replace(&mut self.inner, clone);
         let engine = Arc::clone(&self.engine);
@@ -250,7 +250,7 @@ pin_project! {
     }
 }
 
-/// The call besides its first attempt, while that is under way.
+/// The parts of a call beside its first attempt, while that is in flight.
 struct CallInFlight<K: Client, D> {
     call: Call<K>,
     client: K,
@@ -258,7 +258,8 @@ struct CallInFlight<K: Client, D> {
     drive: BoxDriver<K, D>,
 }
 
-/// Puts the driver of a call into a box. Where its types are known, the compiler sees whether it may move between threads.
+/// A function that boxes the driver of a call. It is written where the types are known, so that the compiler can prove
+/// that the box is `Send`.
 type BoxDriver<K, D> = fn(Driver<K>) -> D;
 
 impl<S, Q, X, C, A, D> RetryFuture<S::Future, ServiceClient<S, Q, X, C, A>, D>
@@ -282,7 +283,7 @@ where
     ) -> Self {
         let mut client = ServiceClient::new(service);
         let extensions = C::head(&request).and_then(|head| head.extensions);
-        let options = RequestOptions::of(extensions);
+        let options = RequestOptions::from_extensions(extensions);
         let mut call = Call::new(engine, &mut request, options);
         let mut request = match call.enter(&requests, request) {
             Ok(request) => request,
@@ -294,12 +295,14 @@ where
                 };
             }
         };
+        // Without a limit the attempt is not cut, so nobody retires its connection.
         if let limit @ Some(_) = call.limit() {
-            client.note_connection(&mut request, Attempt::new(1, limit));
+            client.capture_connection(&mut request, Attempt::new(1, limit));
         }
-        let within = call.mark.polled(call.engine().id());
+        // An inner layer may look at the mark as early as in `call`.
+        let guard = call.mark.polled(call.engine().id());
         let attempt = client.service.call(request);
-        drop(within);
+        drop(guard);
         let rest = Some(CallInFlight {
             call,
             client,
@@ -332,6 +335,7 @@ where
             Projected::Drive { driver } => return Pin::new(driver).poll(cx),
             Projected::First { attempt, rest } => (attempt, rest),
         };
+        // Polled again after a success, which `Future` leaves open.
         let Some(first) = rest else {
             return Poll::Pending;
         };
@@ -352,6 +356,8 @@ where
         };
         let driver = Driver::new(first.call, first.client, first.requests, begin);
         let driver = (first.drive)(driver);
+        // This drops the first attempt, which a timeout may have left unfinished. The driver needs a poll of its own to
+        // be woken.
         state.set(FutureState::Drive { driver });
         self.poll(cx)
     }
@@ -381,10 +387,10 @@ where
         }
     }
 
-    /// Notes which connection an attempt goes over, if it may be cut.
+    /// Captures the connection of an attempt that may have to leave it.
     #[inline]
-    pub(super) fn note_connection(&mut self, request: &mut Q, attempt: Attempt) {
-        let used = ConnectionUsed::of::<S::Error>(attempt, C::extensions_mut(request));
+    pub(super) fn capture_connection(&mut self, request: &mut Q, attempt: Attempt) {
+        let used = ConnectionUsed::for_attempt::<S::Error>(attempt, C::extensions_mut(request));
         self.connection = used.map(Box::new);
     }
 }
@@ -411,7 +417,7 @@ where
     }
 
     fn release(&mut self) -> bool {
-        // A clone is not ready, and what made the service ready goes with it.
+        // A clone is not ready, and dropping the old service frees the capacity that it had reserved.
         self.service = self.service.clone();
         true
     }
@@ -421,7 +427,7 @@ where
         mut request: Q,
         attempt: Attempt,
     ) -> impl Future<Output = AttemptResult<Self>> {
-        self.note_connection(&mut request, attempt);
+        self.capture_connection(&mut request, attempt);
         let response = self.service.call(request);
         async move { response.await.map(A::keep).map_err(X::from_inner) }
     }
@@ -435,7 +441,7 @@ where
         }
     }
 
-    /// The service may be reqwest's client, or wrap one, if it shares a type with it.
+    /// If the service shares a type with reqwest's client, it may be one, or wrap one.
     fn may_follow() -> bool {
         let types = [
             TypeId::of::<Q>(),
@@ -447,6 +453,7 @@ where
 
     fn error_facts<'a>(&self, policy: &RetryPolicy, error: &'a X::Error) -> ErrorFacts<'a> {
         let any: &dyn Any = error;
+        // If this layer made the box, the inner service's own type says more.
         let type_name = match any.downcast_ref::<BoxError>() {
             Some(error) if TypeId::of::<S::Error>() == TypeId::of::<BoxError>() => {
                 type_in_box(&**error)
@@ -457,7 +464,7 @@ where
     }
 
     fn error_text(policy: &RetryPolicy, error: &X::Error, kind: Option<ErrorKind>) -> String {
-        words(policy, error, kind)
+        error_text(policy, error, kind)
     }
 
     fn own_error() -> Option<fn(OwnError) -> X::Error> {
@@ -465,9 +472,9 @@ where
     }
 }
 
-/// Returns `true` if a type of this name is one of reqwest's requests, responses or errors.
+/// Returns `true` if this is the type of one of reqwest's requests, responses or errors.
 #[cfg(feature = "reqwest")]
-fn is_type_of_reqwest(name: TypeId) -> bool {
+fn is_type_of_reqwest(id: TypeId) -> bool {
     use ::reqwest::{Body, Error, Request, Response};
     let own = [
         TypeId::of::<Request>(),
@@ -476,7 +483,7 @@ fn is_type_of_reqwest(name: TypeId) -> bool {
         TypeId::of::<http::Request<Body>>(),
         TypeId::of::<http::Response<Body>>(),
     ];
-    own.contains(&name)
+    own.contains(&id)
 }
 
 #[cfg(not(feature = "reqwest"))]

@@ -10,16 +10,17 @@ pub(super) fn read_io(error: &io::Error) -> Link {
         Io::ConnectionRefused
         | Io::AddrNotAvailable
         | Io::HostUnreachable
-        | Io::NetworkUnreachable => Link::Says(ErrorKind::Connect),
-        Io::TimedOut => Link::Says(ErrorKind::Timeout),
-        Io::InvalidData => Link::Says(if is_refused_certificate(error) {
+        | Io::NetworkUnreachable => Link::Kind(ErrorKind::Connect),
+        Io::TimedOut => Link::Kind(ErrorKind::Timeout),
+        // TLS libraries wrap their errors in this kind.
+        Io::InvalidData => Link::Kind(if is_refused_certificate(error) {
             ErrorKind::Certificate
         } else {
             ErrorKind::Protocol
         }),
-        Io::UnexpectedEof => Link::Says(ErrorKind::Incomplete),
+        Io::UnexpectedEof => Link::Kind(ErrorKind::Incomplete),
         Io::ConnectionReset | Io::ConnectionAborted | Io::BrokenPipe | Io::NotConnected => {
-            Link::Says(ErrorKind::Reset)
+            Link::Kind(ErrorKind::Reset)
         }
         _ => Link::Silent,
     }
@@ -28,10 +29,10 @@ pub(super) fn read_io(error: &io::Error) -> Link {
 /// Returns `true` if the error is a TLS alert that refuses the client's certificate, in rustls's words. In TLS 1.3 it
 /// arrives only after the client's handshake.
 fn is_refused_certificate(error: &io::Error) -> bool {
-    let words = error.to_string();
-    let alert = words.strip_prefix("received fatal alert: ");
-    let about = ["Certificate", "UnknownCA", "AccessDenied"];
-    alert.is_some_and(|alert| about.iter().any(|about| alert.contains(about)))
+    let text = error.to_string();
+    let alert = text.strip_prefix("received fatal alert: ");
+    let subjects = ["Certificate", "UnknownCA", "AccessDenied"];
+    alert.is_some_and(|alert| subjects.iter().any(|subject| alert.contains(subject)))
 }
 
 /// Returns the kind for the same error on a connection that was still being made: the request was not sent.

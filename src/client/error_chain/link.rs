@@ -11,25 +11,25 @@ use http::StatusCode;
 pub(super) enum Link {
     Silent,
     Connecting,
-    /// The error comes from an established connection, unless an outer link says "while connecting".
+    /// The error comes from an established connection, unless an outer link is `Connecting`.
     Connected,
-    /// The error comes from the body of a response, perhaps from its decoder, and may say what happened.
-    InAnswer {
+    /// The error comes from the body of a response, perhaps from its decoder, and may have a kind.
+    InBody {
         decoded: bool,
-        says: Option<ErrorKind>,
+        kind: Option<ErrorKind>,
     },
     /// The rest of the chain gives the reason that the request was not sent.
     Unsent,
     /// The error was made from a response with this status.
     Status(StatusCode),
-    Says(ErrorKind),
+    Kind(ErrorKind),
 }
 
 impl Link {
     #[cfg(feature = "hyper")]
     pub(super) fn only_if(condition: bool, kind: ErrorKind) -> Self {
         if condition {
-            Self::Says(kind)
+            Self::Kind(kind)
         } else {
             Self::Silent
         }

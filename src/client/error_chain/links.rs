@@ -17,10 +17,12 @@ pub(super) fn links<'a>(
         if let Some(error) = error.downcast_ref::<reqwest_middleware::Error>() {
             return Some(carried_error(error));
         }
+        // h2's error has no `source()`.
         #[cfg(feature = "http2")]
         if let Some(error) = error.downcast_ref::<h2::Error>() {
             return error.get_io().map(|error| error as _);
         }
+        // The `source()` of an I/O error is that of its payload, which would be skipped.
         let payload = error
             .downcast_ref::<io::Error>()
             .and_then(io::Error::get_ref);

@@ -6,7 +6,7 @@ use crate::nested::RedirectEvidence;
 use crate::policy::RetryPolicy;
 use std::any::Any;
 
-pub(crate) fn trail_of<'a>(_: &RetryPolicy, _: &'a dyn Any) -> RedirectEvidence<'a> {
+pub(crate) fn redirect_evidence<'a>(_: &RetryPolicy, _: &'a dyn Any) -> RedirectEvidence<'a> {
     RedirectEvidence::default()
 }
 

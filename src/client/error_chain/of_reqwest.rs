@@ -6,7 +6,10 @@ use crate::policy::RetryPolicy;
 use std::any::Any;
 
 /// Returns the evidence of redirects in an error.
-pub(crate) fn trail_of<'a>(policy: &RetryPolicy, error: &'a dyn Any) -> RedirectEvidence<'a> {
+pub(crate) fn redirect_evidence<'a>(
+    policy: &RetryPolicy,
+    error: &'a dyn Any,
+) -> RedirectEvidence<'a> {
     let known = policy.own_error(error).or_else(|| known(error));
     let mut links = known.into_iter().flat_map(links);
     match links.find_map(|link| link.downcast_ref::<::reqwest::Error>()) {

@@ -1,4 +1,4 @@
-//! Reading of one link of an error's chain: by its type, or else by its words.
+//! Reading of one link of an error's chain: by its type, or else by its text.
 
 #[cfg(feature = "hyper")]
 use super::http2;
@@ -11,12 +11,12 @@ use std::io;
 
 pub(super) fn read(link: &(dyn Error + 'static)) -> Link {
     if link.is::<AttemptTimeout>() {
-        return Link::Says(ErrorKind::Timeout);
+        return Link::Kind(ErrorKind::Timeout);
     }
     if link.is::<IncompleteBody>() {
-        return Link::InAnswer {
+        return Link::InBody {
             decoded: false,
-            says: Some(ErrorKind::Incomplete),
+            kind: Some(ErrorKind::Incomplete),
         };
     }
     #[cfg(feature = "reqwest")]
@@ -40,55 +40,56 @@ pub(super) fn read(link: &(dyn Error + 'static)) -> Link {
         return http2::read(error);
     }
     if link.is::<tokio::time::error::Elapsed>() {
-        return Link::Says(ErrorKind::Timeout);
+        return Link::Kind(ErrorKind::Timeout);
     }
     link.downcast_ref::<io::Error>()
-        .map_or_else(|| read_words(link), read_io)
+        .map_or_else(|| read_text(link), read_io)
 }
 
-/// Reads a link of no known type by its words: errors of tower's layers, of hyper for a request that its connection
+/// Reads a link of no known type by its text: errors of tower's layers, of hyper for a request that its connection
 /// abandoned, of h2 for a connection that closed within a frame, and of hyper-util's connector without its client
 /// around it.
-fn read_words(link: &(dyn Error + 'static)) -> Link {
+fn read_text(link: &(dyn Error + 'static)) -> Link {
     match link.to_string().as_str() {
-        "request timed out" => Link::Says(ErrorKind::Timeout),
+        "request timed out" => Link::Kind(ErrorKind::Timeout),
         "runtime dropped the dispatch task" | "bytes remaining on stream" => {
-            Link::Says(ErrorKind::Reset)
+            Link::Kind(ErrorKind::Reset)
         }
         "service overloaded" | "buffer's worker closed unexpectedly" => {
-            Link::Says(ErrorKind::NotProcessed)
+            Link::Kind(ErrorKind::NotProcessed)
         }
         "tcp connect error" => Link::Connecting,
         // A buffer passes on the error of the service behind it, which was not ready for the request.
-        words if words.starts_with("buffered service failed: ") => Link::Unsent,
+        text if text.starts_with("buffered service failed: ") => Link::Unsent,
         #[cfg(all(feature = "hyper", not(feature = "http2")))]
-        words => http2::read_words(words),
+        text => http2::read_text(text),
         #[cfg(not(all(feature = "hyper", not(feature = "http2"))))]
         _ => Link::Silent,
     }
 }
 
-/// Reads the words of hyper's errors in a body: its connection failed, or its chunks are malformed.
+/// Reads the text of hyper's errors in a body: its connection failed, or its chunks are malformed.
 pub(super) fn kind_within_body(link: &(dyn Error + 'static)) -> Option<ErrorKind> {
-    let no_chunk = link
+    let malformed_chunk = link
         .downcast_ref::<io::Error>()
         .is_some_and(|error| error.kind() == io::ErrorKind::InvalidInput);
     match link.to_string().as_str() {
-        _ if no_chunk => Some(ErrorKind::Protocol),
+        // hyper's chunk decoder reports this kind.
+        _ if malformed_chunk => Some(ErrorKind::Protocol),
         "connection error" => Some(ErrorKind::Reset),
         _ => None,
     }
 }
 
-/// Reads the words of connectors of hyper-util and hyper-rustls that did not even try to connect.
+/// Reads the text of errors of hyper-util's and hyper-rustls's connectors that did not even try to connect.
 pub(super) fn kind_by_connector(link: &(dyn Error + 'static)) -> Option<ErrorKind> {
-    let words = link.to_string();
-    if words == "dns error" {
+    let text = link.to_string();
+    if text == "dns error" {
         return Some(ErrorKind::Dns);
     }
-    let useless = ["invalid URL", "unsupported scheme", "invalid dns name"];
-    let useless = useless.iter().any(|start| words.starts_with(start));
-    useless.then_some(ErrorKind::Request)
+    let bad_requests = ["invalid URL", "unsupported scheme", "invalid dns name"];
+    let is_bad_request = bad_requests.iter().any(|start| text.starts_with(start));
+    is_bad_request.then_some(ErrorKind::Request)
 }
 
 /// Reads an error of reqwest. The order counts, since its predicates overlap: a connect timeout is both a timeout and a
@@ -96,29 +97,30 @@ pub(super) fn kind_by_connector(link: &(dyn Error + 'static)) -> Option<ErrorKin
 #[cfg(feature = "reqwest")]
 fn read_reqwest(error: &::reqwest::Error) -> Link {
     if error.is_builder() {
-        return Link::Says(ErrorKind::Request);
+        return Link::Kind(ErrorKind::Request);
     }
     if error.is_redirect() {
-        return Link::Says(ErrorKind::Redirect);
+        return Link::Kind(ErrorKind::Redirect);
     }
     if let Some(status) = error.status() {
         return Link::Status(status);
     }
+    // `decoded` is a first guess: the next links may blame the connection that the decoder reads from.
     if error.is_decode() || error.is_body() {
-        return Link::InAnswer {
+        return Link::InBody {
             decoded: true,
-            says: error.is_timeout().then_some(ErrorKind::Timeout),
+            kind: error.is_timeout().then_some(ErrorKind::Timeout),
         };
     }
     if error.is_timeout() {
-        return Link::Says(if error.is_connect() {
+        return Link::Kind(if error.is_connect() {
             ErrorKind::ConnectTimeout
         } else {
             ErrorKind::Timeout
         });
     }
     if error.is_dns() {
-        return Link::Says(ErrorKind::Dns);
+        return Link::Kind(ErrorKind::Dns);
     }
     if error.is_connect() {
         Link::Connecting
@@ -129,11 +131,12 @@ fn read_reqwest(error: &::reqwest::Error) -> Link {
 
 #[cfg(feature = "hyper")]
 fn read_hyper(error: &hyper::Error) -> Link {
+    // hyper uses both only for a request that it has not begun to send.
     if error.is_canceled() || error.is_closed() {
-        return Link::Says(ErrorKind::NotProcessed);
+        return Link::Kind(ErrorKind::NotProcessed);
     }
     if error.is_incomplete_message() {
-        return Link::Says(ErrorKind::Incomplete);
+        return Link::Kind(ErrorKind::Incomplete);
     }
     if error.is_user() {
         // A lost connection task is not the user's fault; the next link gives the reason.
@@ -141,16 +144,16 @@ fn read_hyper(error: &hyper::Error) -> Link {
         return Link::only_if(!gone, ErrorKind::Body);
     }
     if error.is_timeout() {
-        return Link::Says(ErrorKind::Timeout);
+        return Link::Kind(ErrorKind::Timeout);
     }
     if error.is_parse() {
-        return Link::Says(ErrorKind::Protocol);
+        return Link::Kind(ErrorKind::Protocol);
     }
     // hyper has no predicate for this.
     if error.to_string() == "error reading a body from connection" {
-        return Link::InAnswer {
+        return Link::InBody {
             decoded: false,
-            says: None,
+            kind: None,
         };
     }
     Link::Connected

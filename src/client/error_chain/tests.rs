@@ -49,7 +49,7 @@ fn the_payload_of_an_io_error_is_read() {
 }
 
 #[test]
-fn half_a_body_has_been_answered_wherever_it_stands() {
+fn an_incomplete_body_is_answered_anywhere_in_a_chain() {
     let half = || IncompleteBody::new(12, 40);
     for error in [BoxError::from(half()), io::Error::other(half()).into()] {
         let error: BoxError = Wrapped(error).into();
@@ -64,7 +64,7 @@ fn half_a_body_has_been_answered_wherever_it_stands() {
 }
 
 #[test]
-fn a_type_of_the_users_own_counts_wherever_it_stands() {
+fn a_classified_type_counts_anywhere_in_a_chain() {
     let policy = RetryPolicy::builder()
         .classify_error(|error: &fmt::Error| {
             let _ = error;
@@ -83,7 +83,7 @@ fn a_type_of_the_users_own_counts_wherever_it_stands() {
 }
 
 #[test]
-fn a_chain_that_never_ends_is_walked_for_a_while() {
+fn an_endless_chain_is_walked_up_to_a_bound() {
     #[derive(Debug)]
     struct Endless;
     impl fmt::Display for Endless {
@@ -100,7 +100,7 @@ fn a_chain_that_never_ends_is_walked_for_a_while() {
 }
 
 #[test]
-fn an_own_error_type_can_leave_the_verdict_to_its_chain() {
+fn a_classifier_can_leave_the_verdict_to_the_chain() {
     let policy = RetryPolicy::builder()
         .classify_error(|_: &Wrapped| ())
         .build()
@@ -113,7 +113,7 @@ fn an_own_error_type_can_leave_the_verdict_to_its_chain() {
 
 #[cfg(feature = "reqwest")]
 #[test]
-fn what_a_middleware_error_carries_is_read_anywhere() {
+fn the_error_inside_a_middleware_error_is_read() {
     let timeout = || AttemptTimeout::new(std::time::Duration::from_secs(1));
     let carried = || reqwest_middleware::Error::middleware(Wrapped(timeout().into()));
     assert_eq!(kind_of(carried()), ErrorKind::Timeout);
@@ -123,17 +123,17 @@ fn what_a_middleware_error_carries_is_read_anywhere() {
     assert_eq!(bare.error_kind(), Some(ErrorKind::Timeout));
 }
 
-/// A link that is known by its words, with the link behind it.
+/// A link that is known by its text, with the link behind it.
 #[derive(Debug)]
-struct Says(&'static str, Option<BoxError>);
+struct TextLink(&'static str, Option<BoxError>);
 
-impl fmt::Display for Says {
+impl fmt::Display for TextLink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)
     }
 }
 
-impl Error for Says {
+impl Error for TextLink {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.1.as_ref().map(|next| &**next as _)
     }
@@ -148,10 +148,10 @@ fn judged(error: impl Into<BoxError>) -> (ErrorKind, Class, Reach) {
 const NOT_PROCESSED: (ErrorKind, Class, Reach) =
     (ErrorKind::NotProcessed, Class::Transient, Reach::Refused);
 
-/// In the words of `tower::load_shed::error::Overloaded`.
+/// With the text of `tower::load_shed::error::Overloaded`.
 #[test]
-fn a_request_that_was_shed_was_not_processed() {
-    assert_eq!(judged(Says("service overloaded", None)), NOT_PROCESSED);
+fn a_shed_request_was_not_processed() {
+    assert_eq!(judged(TextLink("service overloaded", None)), NOT_PROCESSED);
 }
 
 /// A service that is never ready.
@@ -175,7 +175,7 @@ impl tower::Service<()> for Unready {
 }
 
 #[tokio::test]
-async fn a_request_that_a_buffer_kept_was_not_sent() {
+async fn a_request_that_stayed_in_a_buffer_was_not_sent() {
     use tower::ServiceExt;
 
     let (buffer, worker) = tower::buffer::Buffer::pair(Unready, 1);
@@ -189,13 +189,13 @@ async fn a_request_that_a_buffer_kept_was_not_sent() {
 
 /// As `tonic::transport::Error` carries the errors of hyper-util's connector.
 #[test]
-fn a_connection_that_a_grpc_channel_could_not_make_was_not_sent() {
+fn a_failed_connect_of_a_grpc_channel_was_not_sent() {
     for (io, kind) in [
         (io::ErrorKind::ConnectionRefused, ErrorKind::Connect),
         (io::ErrorKind::TimedOut, ErrorKind::ConnectTimeout),
     ] {
-        let connector = Says("tcp connect error", Some(io::Error::from(io).into()));
-        let channel = Says("transport error", Some(connector.into()));
+        let connector = TextLink("tcp connect error", Some(io::Error::from(io).into()));
+        let channel = TextLink("transport error", Some(connector.into()));
         assert_eq!(judged(channel), (kind, Class::Transient, Reach::Unsent));
     }
 }

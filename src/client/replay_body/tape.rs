@@ -1,4 +1,4 @@
-//! A recording of what one body has sent so far, for later attempts.
+//! The recording of a body that is being sent, shared by its attempts.
 
 use crate::client::record::Record;
 use bytes::{Buf, Bytes};
@@ -24,7 +24,9 @@ pub(super) struct Recording<B> {
     pub(super) state: RecordingState,
     /// The attempt that reads; earlier ones are over.
     pub(super) reading: u64,
+    /// The number of attempts that were created, which is also the number of the latest.
     pub(super) attempts: u64,
+    /// The waker of the attempt that waits for the body.
     pub(super) waiting: Option<Waker>,
 }
 
@@ -64,6 +66,7 @@ impl<B: Body> Recording<B> {
     }
 
     pub(super) fn is_over(&self) -> bool {
+        // A client that has sent `content-length` bytes does not poll for the end of the body.
         self.is_at_end() || self.body.size_hint().exact() == Some(0)
     }
 
@@ -82,6 +85,7 @@ impl<B: Body> Recording<B> {
         }
         if attempt > self.reading {
             self.reading = attempt;
+            // The earlier attempt would wait for ever: the body now wakes only the one that polls it.
             if let Some(earlier) = self.waiting.take() {
                 earlier.wake();
             }
@@ -89,16 +93,19 @@ impl<B: Body> Recording<B> {
         Ok(())
     }
 
-    /// Counts a chunk, and records it if a later attempt may need it. Ignores an empty one.
-    pub(super) fn count(&mut self, piece: &Chunk, kept: bool) {
-        if piece.is_empty() {
+    /// Counts a chunk, and records it if a later attempt may need it. Ignores an empty chunk.
+    pub(super) fn count(&mut self, chunk: &Chunk, is_shared: bool) {
+        if chunk.is_empty() {
             return;
         }
-        self.read.pass(piece);
-        let kept = kept && self.read.bytes <= self.limit;
-        match (&mut self.record, piece) {
-            (Some(record), Chunk::Data(data)) if kept => record.push(data),
-            (Some(_), Chunk::Trailers(trailers)) if kept => self.trailers = Some(trailers.clone()),
+        self.read.advance(chunk);
+        let is_recorded = is_shared && self.read.bytes <= self.limit;
+        match (&mut self.record, chunk) {
+            (Some(record), Chunk::Data(data)) if is_recorded => record.push(data),
+            (Some(_), Chunk::Trailers(trailers)) if is_recorded => {
+                self.trailers = Some(trailers.clone());
+            }
+            // From here on the record has a gap, and half a body is never sent.
             _ => self.record = None,
         }
     }
@@ -106,7 +113,7 @@ impl<B: Body> Recording<B> {
     pub(super) fn poll_next(
         &mut self,
         cx: &mut Context<'_>,
-        kept: bool,
+        is_shared: bool,
     ) -> Poll<Option<Result<Chunk, BoxError>>>
     where
         B::Error: Into<BoxError>,
@@ -117,6 +124,7 @@ impl<B: Body> Recording<B> {
             RecordingState::Failed => return Poll::Ready(Some(Err(Unreadable::Lost.into()))),
         }
         let Poll::Ready(frame) = self.body.as_mut().poll_frame(cx) else {
+            // For `take_over`: the body itself wakes only for new data.
             self.waiting = Some(cx.waker().clone());
             return Poll::Pending;
         };
@@ -130,21 +138,21 @@ impl<B: Body> Recording<B> {
                 Some(Err(error.into()))
             }
             Some(Ok(frame)) => {
-                let piece = Chunk::from(frame);
-                if let Chunk::Trailers(_) = piece {
+                let chunk = Chunk::from(frame);
+                if let Chunk::Trailers(_) = chunk {
                     // Nothing may follow trailers, and a client does not poll again to find out.
                     self.state = RecordingState::Ended;
                 }
-                self.count(&piece, kept);
-                Some(Ok(piece))
+                self.count(&chunk, is_shared);
+                Some(Ok(chunk))
             }
         })
     }
 }
 
 impl Position {
-    pub(super) fn pass(&mut self, piece: &Chunk) {
-        match piece {
+    pub(super) fn advance(&mut self, chunk: &Chunk) {
+        match chunk {
             Chunk::Data(data) => self.bytes = self.bytes.saturating_add(data.len()),
             Chunk::Trailers(_) => self.trailers = true,
         }
@@ -167,8 +175,8 @@ impl<D: Buf> From<Frame<D>> for Chunk {
 }
 
 impl From<Chunk> for Frame<Bytes> {
-    fn from(piece: Chunk) -> Self {
-        match piece {
+    fn from(chunk: Chunk) -> Self {
+        match chunk {
             Chunk::Data(data) => Self::data(data),
             Chunk::Trailers(trailers) => Self::trailers(trailers),
         }

@@ -1,4 +1,4 @@
-//! Zero, partial and full reads of one attempt, and what the next one sends.
+//! Attempts after one that has read none, a part or all of the body.
 
 mod memory;
 mod turns;
@@ -58,13 +58,13 @@ fn read<B: Body<Data = Bytes, Error = BoxError> + Unpin>(body: &mut B, frames: u
     String::from_utf8(text).unwrap()
 }
 
-/// The first frame that an attempt gives, which is an error.
+/// Returns the error that is the next frame of an attempt.
 fn refusal<B: Body<Data = Bytes, Error = BoxError> + Unpin>(body: &mut B) -> String {
     next(body).unwrap().unwrap_err().to_string()
 }
 
 #[test]
-fn whatever_the_first_attempt_read_the_second_sends_all() {
+fn the_second_attempt_sends_all_after_any_part_of_the_first() {
     for frames in 0..=4 {
         let mut first = body(&["ab", "c", "de"], 64);
         let mut second = first.replay().unwrap();
@@ -77,7 +77,7 @@ fn whatever_the_first_attempt_read_the_second_sends_all() {
 }
 
 #[test]
-fn over_the_limit_a_body_is_sent_once_and_whole() {
+fn a_body_over_the_limit_is_sent_once_and_whole() {
     let mut first = body(&["abc", "de"], 4);
     let second = first.replay().unwrap();
     assert_eq!(read(&mut first, 9), "abcde");
@@ -86,7 +86,7 @@ fn over_the_limit_a_body_is_sent_once_and_whole() {
 }
 
 #[test]
-fn an_early_answer_forbids_a_second_sending() {
+fn a_body_is_not_sent_again_after_an_early_response() {
     let mut first = body(&["ab", "c"], 64);
     let second = first.replay().unwrap();
     read(&mut first, 1);
@@ -133,7 +133,7 @@ fn trailers_are_recorded_too() {
 }
 
 #[test]
-fn what_is_lost_is_never_sent_as_if_it_were_all() {
+fn an_attempt_fails_if_earlier_bytes_were_not_recorded() {
     let mut first = body(&["abc", "de", "f"], 4);
     let mut second = first.replay().unwrap();
     assert_eq!(read(&mut first, 2), "abcde");
@@ -155,7 +155,7 @@ fn a_failed_stream_never_ends_as_if_complete() {
 }
 
 #[test]
-fn a_stream_of_nothing_is_still_a_stream_at_the_next_attempt() {
+fn an_empty_stream_is_still_a_stream_on_the_next_attempt() {
     let mut first = body(&[], 64);
     let mut second = first.replay().unwrap();
     assert!(!first.is_end_stream());
@@ -178,7 +178,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     #[test]
-    fn an_attempt_sends_all_or_there_is_none(
+    fn every_attempt_sends_the_whole_body(
         chunks in prop::collection::vec("[a-z]{0,9}", 0..12),
         reads in prop::collection::vec(0_usize..14, 1..5),
         limit in 0_usize..60,

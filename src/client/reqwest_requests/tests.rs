@@ -3,7 +3,7 @@ use crate::client::saved_headers::tests::{Random, entries};
 use http::{HeaderValue, Method, Version};
 use std::time::Duration;
 
-/// What a program may put into a request.
+/// An extension that a program may put into a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Note(usize);
 
@@ -50,10 +50,10 @@ fn of_http(random: &mut Random, url: &str) -> Request {
     request.try_into().unwrap()
 }
 
-/// A request in words, without its extensions, and those.
-fn told(request: Request) -> (String, (usize, Option<Note>)) {
+/// Returns the text of a request without its extensions, and those.
+fn described(request: Request) -> (String, (usize, Option<Note>)) {
     let body = request.body().map(Body::as_bytes);
-    let said = format!(
+    let text = format!(
         "{} {} {:?} {:?} {:?} {body:?}",
         request.method(),
         request.url(),
@@ -63,10 +63,10 @@ fn told(request: Request) -> (String, (usize, Option<Note>)) {
     );
     let request = http::Request::try_from(request).unwrap();
     let extensions = request.extensions();
-    (said, (extensions.len(), extensions.get().copied()))
+    (text, (extensions.len(), extensions.get().copied()))
 }
 
-/// The request as it is sent, and two copies.
+/// Returns the request as it is sent, and two copies.
 fn attempts((request, saved): (Request, Option<SavedReqwest>)) -> [Request; 3] {
     let (second, saved) = CloneBody::restore(saved.unwrap(), false);
     let (third, last) = CloneBody::restore(saved.unwrap(), true);
@@ -83,19 +83,19 @@ fn save(request: Request, is_plain: bool) -> (Request, Option<SavedReqwest>) {
 fn all_attempts_are_clones_of_the_request() {
     for seed in 0..10_000 {
         let request = any_request(&mut Random::new(seed));
-        let clone = told(request.try_clone().unwrap());
+        let clone = described(request.try_clone().unwrap());
         for attempt in attempts(save(request, false)) {
-            assert_eq!(told(attempt), clone, "{seed}");
+            assert_eq!(described(attempt), clone, "{seed}");
         }
     }
 }
 
 #[test]
-fn all_attempts_of_a_plain_request_are_clones_of_what_is_sent() {
+fn all_attempts_of_a_plain_request_are_clones() {
     for seed in 0..10_000 {
         let request = any_request(&mut Random::new(seed));
-        let (clone, extensions) = told(request.try_clone().unwrap());
-        let [first, second, third] = attempts(save(request, true)).map(told);
+        let (clone, extensions) = described(request.try_clone().unwrap());
+        let [first, second, third] = attempts(save(request, true)).map(described);
         assert_eq!(first, (clone.clone(), extensions), "{seed}");
         for (attempt, (_, note)) in [second, third] {
             assert_eq!((attempt, note), (clone.clone(), None), "{seed}");
@@ -107,24 +107,24 @@ fn all_attempts_of_a_plain_request_are_clones_of_what_is_sent() {
 fn a_copy_of_bytes_shares_their_memory() {
     let mut request = Request::new(Method::POST, "http://h/".parse().unwrap());
     *request.body_mut() = Some(Body::from(vec![7; 4_096]));
-    let place = |request: &Request| request.body().unwrap().as_bytes().unwrap().as_ptr();
-    let before = place(&request);
+    let address = |request: &Request| request.body().unwrap().as_bytes().unwrap().as_ptr();
+    let before = address(&request);
     let (request, saved) = save(request, true);
     assert_eq!(
-        [place(&request), place(&saved.unwrap().request)],
+        [address(&request), address(&saved.unwrap().request)],
         [before; 2]
     );
 }
 
 #[test]
-fn a_request_that_is_kept_tells_no_secret() {
+fn debug_output_of_a_saved_request_shows_no_secret() {
     const SECRET: &str = "s3cr3t";
     let url = format!("http://me:{SECRET}@first.example/{SECRET}?key={SECRET}");
     let mut request = Request::new(Method::PUT, url.parse().unwrap());
     let value = HeaderValue::from_static(SECRET);
     request.headers_mut().insert("authorization", value);
     *request.body_mut() = Some(SECRET.into());
-    let (_, kept) = save(request, false);
-    let kept = format!("{kept:?}");
-    assert!(kept.contains("PUT") && !kept.contains(SECRET), "{kept}");
+    let (_, saved) = save(request, false);
+    let saved = format!("{saved:?}");
+    assert!(saved.contains("PUT") && !saved.contains(SECRET), "{saved}");
 }

@@ -26,7 +26,7 @@ fn trailers() -> Result<Frame<Bytes>, io::Error> {
 }
 
 #[tokio::test]
-async fn what_was_read_comes_first_and_trailers_last() {
+async fn bytes_that_were_read_come_first_and_trailers_last() {
     let frames = vec![data("ab"), data("c"), trailers()];
     let mut body = body(frames);
     assert!(body.drain(Version::HTTP_11, 3).await);
@@ -38,13 +38,13 @@ async fn what_was_read_comes_first_and_trailers_last() {
 }
 
 #[tokio::test]
-async fn what_was_read_keeps_no_buffer_that_it_was_cut_from() {
+async fn bytes_that_were_read_do_not_keep_the_buffers_of_their_frames() {
     let buffers = Buffers::default();
     let slices = || (0..500).map(|_| Ok(Frame::data(buffers.slice()))).collect();
     let mut drained = body(slices());
     assert!(drained.drain(Version::HTTP_11, 500).await);
     let mut seen = body(slices());
-    assert_eq!(look(&mut seen, 500, pending()).await.0.len(), 500);
+    assert_eq!(inspect(&mut seen, 500, pending()).await.0.len(), 500);
     assert_eq!(buffers.kept(), 0);
     for body in [drained, seen] {
         assert_eq!(body.size_hint().lower(), 500);
@@ -54,9 +54,9 @@ async fn what_was_read_keeps_no_buffer_that_it_was_cut_from() {
 }
 
 #[tokio::test]
-async fn a_body_that_was_read_does_not_show() {
+async fn debug_output_shows_no_bytes_of_the_body() {
     let mut body = body(vec![data("secret"), Err(io::Error::other("secret"))]);
-    look(&mut body, 99, pending()).await;
+    inspect(&mut body, 99, pending()).await;
     let shown = format!("{body:?}");
     assert!(shown.contains("read_bytes: 6"), "{shown}");
     assert!(!shown.contains("secret"), "{shown}");
@@ -70,14 +70,14 @@ async fn an_untouched_body_is_the_inner_one() {
     assert!(RetryBody::untouched(Full::new(Bytes::new())).is_end_stream());
 }
 
-/// Sees this many bytes.
-async fn look<B: Body<Data = Bytes> + Unpin>(
+/// Inspects this many bytes.
+async fn inspect<B: Body<Data = Bytes> + Unpin>(
     body: &mut RetryBody<B>,
     bytes: usize,
     time: impl Future<Output = ()>,
 ) -> (Vec<u8>, Inspected) {
     let mut first = Vec::new();
-    let mut see = |data: &[u8]| {
+    let mut push = |data: &[u8]| {
         first.extend_from_slice(data);
         if first.len() < bytes {
             ControlFlow::Continue(())
@@ -85,15 +85,15 @@ async fn look<B: Body<Data = Bytes> + Unpin>(
             ControlFlow::Break(())
         }
     };
-    let looked = body.inspect(&mut see, time).await;
-    (first, looked)
+    let inspected = body.inspect(&mut push, time).await;
+    (first, inspected)
 }
 
 #[tokio::test]
-async fn a_look_at_the_start_takes_nothing_away() {
+async fn an_inspection_consumes_nothing() {
     let mut body = body(vec![data("abc"), data("def"), data("ghi"), trailers()]);
     for _ in 0..2 {
-        let seen = look(&mut body, 4, pending()).await;
+        let seen = inspect(&mut body, 4, pending()).await;
         assert_eq!(seen, (b"abcdef".to_vec(), Inspected::Enough));
     }
     let whole = body.collect().await.unwrap();
@@ -102,13 +102,13 @@ async fn a_look_at_the_start_takes_nothing_away() {
 }
 
 #[tokio::test]
-async fn a_look_ends_with_its_time_or_with_the_body() {
+async fn an_inspection_ends_with_its_time_or_with_the_body() {
     let stalled = futures_util::stream::pending::<Result<Frame<Bytes>, Infallible>>();
     let mut stalled = RetryBody::untouched(StreamBody::new(stalled));
-    let seen = look(&mut stalled, 4, ready(())).await;
+    let seen = inspect(&mut stalled, 4, ready(())).await;
     assert_eq!(seen, (Vec::new(), Inspected::TimeIsUp));
     let mut short = RetryBody::untouched(Full::new(Bytes::from("ab")));
-    let seen = look(&mut short, 4, pending()).await;
+    let seen = inspect(&mut short, 4, pending()).await;
     assert_eq!(seen, (b"ab".to_vec(), Inspected::AtTheEnd));
     assert_eq!(short.size_hint().exact(), Some(2));
 }
@@ -116,7 +116,7 @@ async fn a_look_ends_with_its_time_or_with_the_body() {
 #[tokio::test]
 async fn an_error_after_the_start_still_comes_after_it() {
     let mut body = body(vec![data("ab"), Err(io::Error::other("cut"))]);
-    let seen = look(&mut body, 9, pending()).await;
+    let seen = inspect(&mut body, 9, pending()).await;
     assert_eq!(seen, (b"ab".to_vec(), Inspected::AtAnError));
     let first = body.frame().await.unwrap().unwrap();
     assert_eq!(first.into_data().unwrap(), "ab");
@@ -126,35 +126,35 @@ async fn an_error_after_the_start_still_comes_after_it() {
 }
 
 #[tokio::test]
-async fn frames_without_bytes_do_not_go_on_for_ever() {
+async fn reading_ends_after_too_many_empty_frames() {
     let empty = futures_util::stream::repeat_with(|| data(""));
     let mut body = RetryBody::untouched(StreamBody::new(empty));
-    let seen = look(&mut body, 4, pending()).await;
+    let seen = inspect(&mut body, 4, pending()).await;
     assert_eq!(seen, (Vec::new(), Inspected::Enough));
     assert!(!body.drain(Version::HTTP_11, 4).await);
 }
 
-/// A body that tells a length.
-struct Told<E> {
+/// A body that announces a length.
+struct Announced<E> {
     frames: std::vec::IntoIter<Result<Frame<Bytes>, E>>,
-    told: u64,
-    /// Its hint says what is left; if not, it stays as it was.
+    left: u64,
+    /// `true` if its hint counts down as frames are read.
     counts: bool,
 }
 
-impl<E> Told<E> {
-    fn new(told: u64, frames: Vec<Result<Frame<Bytes>, E>>) -> RetryBody<Self> {
+impl<E> Announced<E> {
+    fn new(left: u64, frames: Vec<Result<Frame<Bytes>, E>>) -> RetryBody<Self> {
         RetryBody::untouched(Self {
             frames: frames.into_iter(),
-            told,
+            left,
             counts: true,
         })
     }
 }
 
-impl<E> Unpin for Told<E> {}
+impl<E> Unpin for Announced<E> {}
 
-impl<E> Body for Told<E> {
+impl<E> Body for Announced<E> {
     type Data = Bytes;
     type Error = E;
 
@@ -165,19 +165,19 @@ impl<E> Body for Told<E> {
         let frame = self.frames.next();
         if let (true, Some(Ok(frame))) = (self.counts, &frame) {
             let bytes = frame.data_ref().map_or(0, |data| data.len() as u64);
-            self.told = self.told.saturating_sub(bytes);
+            self.left = self.left.saturating_sub(bytes);
         }
         Poll::Ready(frame)
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.told)
+        SizeHint::with_exact(self.left)
     }
 }
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-fn piece<E>(text: &'static str) -> Result<Frame<Bytes>, E> {
+fn chunk<E>(text: &'static str) -> Result<Frame<Bytes>, E> {
     Ok(Frame::data(Bytes::from(text)))
 }
 
@@ -213,12 +213,12 @@ fn shown(error: Option<BoxError>) -> Option<String> {
 
 #[tokio::test]
 async fn half_a_body_that_was_filled_ends_with_an_error() {
-    for (frames, text, has_trailers, says) in [
-        (vec![piece("ab"), piece("c")], "abc", false, 3),
-        (vec![piece("abc"), last()], "abc", true, 3),
+    for (frames, text, has_trailers, received) in [
+        (vec![chunk("ab"), chunk("c")], "abc", false, 3),
+        (vec![chunk("abc"), last()], "abc", true, 3),
         (vec![], "", false, 0),
     ] {
-        let mut body = Told::<BoxError>::new(9, frames);
+        let mut body = Announced::<BoxError>::new(9, frames);
         let filled = body.fill(100, pending()).await;
         assert!(matches!(filled, ReadEnd::ToAnEarlyEnd(_)));
         assert_eq!(
@@ -228,15 +228,18 @@ async fn half_a_body_that_was_filled_ends_with_an_error() {
         let (got, trailers, error) = read(&mut body).await;
         let error = shown(error).unwrap();
         assert_eq!((&*got, trailers), (text, has_trailers));
-        assert_eq!(error, format!("the answer ended after {says} of 9 bytes"));
+        assert_eq!(
+            error,
+            format!("the answer ended after {received} of 9 bytes")
+        );
     }
 }
 
 #[tokio::test]
 async fn half_a_body_beyond_the_limit_ends_with_an_error() {
-    let frames = || vec![piece("abc"), piece("def"), last()];
+    let frames = || vec![chunk("abc"), chunk("def"), last()];
     for limit in [0, 4, 8] {
-        let mut body = Told::<BoxError>::new(9, frames());
+        let mut body = Announced::<BoxError>::new(9, frames());
         assert!(matches!(
             body.fill(limit, pending()).await,
             ReadEnd::ToTheLimit
@@ -246,18 +249,18 @@ async fn half_a_body_beyond_the_limit_ends_with_an_error() {
         assert_eq!(shown(error).unwrap(), "the answer ended after 6 of 9 bytes");
         assert!(body.frame().await.is_none());
     }
-    let mut seen = Told::<BoxError>::new(9, frames());
+    let mut seen = Announced::<BoxError>::new(9, frames());
     seen.expect_length();
-    let looked = look(&mut seen, 99, pending()).await;
-    assert_eq!(looked, (b"abcdef".to_vec(), Inspected::AtAnError));
+    let inspected = inspect(&mut seen, 99, pending()).await;
+    assert_eq!(inspected, (b"abcdef".to_vec(), Inspected::AtAnError));
     assert!(shown(read(&mut seen).await.2).is_some());
 }
 
 #[tokio::test]
 async fn a_body_that_breaks_has_no_second_error() {
-    let broken = || vec![piece("abc"), Err("cut".into())];
+    let broken = || vec![chunk("abc"), Err("cut".into())];
     for limit in [4, 100] {
-        let mut body = Told::<BoxError>::new(9, broken());
+        let mut body = Announced::<BoxError>::new(9, broken());
         body.fill(limit, pending()).await;
         let (text, _, error) = read(&mut body).await;
         assert_eq!((&*text, error.unwrap().to_string()), ("abc", "cut".into()));
@@ -266,7 +269,7 @@ async fn a_body_that_breaks_has_no_second_error() {
 
 #[tokio::test]
 async fn a_type_without_such_an_error_still_tells_what_is_missing() {
-    let mut body = Told::<Infallible>::new(9, vec![piece("abc")]);
+    let mut body = Announced::<Infallible>::new(9, vec![chunk("abc")]);
     let filled = body.fill(100, pending()).await;
     assert!(matches!(filled, ReadEnd::ToAnEarlyEnd(_)));
     let (text, _, error) = read(&mut body).await;
@@ -277,7 +280,7 @@ async fn a_type_without_such_an_error_still_tells_what_is_missing() {
     );
 
     // So that a layer around it notices it too.
-    let mut inner = Told::<Infallible>::new(9, vec![]);
+    let mut inner = Announced::<Infallible>::new(9, vec![]);
     inner.fill(100, pending()).await;
     let mut outer = RetryBody::untouched(inner);
     let filled = outer.fill(100, pending()).await;
@@ -285,14 +288,14 @@ async fn a_type_without_such_an_error_still_tells_what_is_missing() {
 }
 
 #[tokio::test]
-async fn a_body_that_came_whole_is_no_early_end() {
-    let frames = || vec![piece("abc"), piece("def")];
-    let mut unknown = Told::<BoxError>::new(0, frames());
-    let mut stays = Told::<BoxError>::new(6, frames());
+async fn a_complete_body_is_no_early_end() {
+    let frames = || vec![chunk("abc"), chunk("def")];
+    let mut unknown = Announced::<BoxError>::new(0, frames());
+    let mut stays = Announced::<BoxError>::new(6, frames());
     if let Some(rest) = &mut stays.rest {
         rest.counts = false;
     }
-    for body in [&mut unknown, &mut stays, &mut Told::new(6, frames())] {
+    for body in [&mut unknown, &mut stays, &mut Announced::new(6, frames())] {
         let filled = body.fill(100, pending()).await;
         assert!(matches!(filled, ReadEnd::ToTheEnd));
         assert_eq!(body.size_hint().exact(), Some(6));
@@ -304,8 +307,8 @@ async fn a_body_that_came_whole_is_no_early_end() {
 
 #[tokio::test]
 async fn without_a_limit_half_a_body_ends_as_the_client_ends_it() {
-    let mut body = Told::<BoxError>::new(9, vec![piece("abc"), piece("def")]);
-    look(&mut body, 2, pending()).await;
+    let mut body = Announced::<BoxError>::new(9, vec![chunk("abc"), chunk("def")]);
+    inspect(&mut body, 2, pending()).await;
     let (text, _, error) = read(&mut body).await;
     assert_eq!((&*text, error.is_none()), ("abcdef", true));
 }
@@ -313,16 +316,16 @@ async fn without_a_limit_half_a_body_ends_as_the_client_ends_it() {
 #[cfg(feature = "reqwest")]
 #[tokio::test]
 async fn half_a_body_never_becomes_plain_bytes() {
-    let half = || Told::<Infallible>::new(9, vec![piece("abc")]);
+    let half = || Announced::<Infallible>::new(9, vec![chunk("abc")]);
     let mut filled = half();
     filled.fill(100, pending()).await;
     let mut seen = half();
-    look(&mut seen, 99, pending()).await;
+    inspect(&mut seen, 99, pending()).await;
     for body in [filled, seen] {
         let body = body.into_bytes().unwrap_err();
         assert_eq!(body.size_hint().exact(), Some(9));
     }
-    let mut whole = Told::<Infallible>::new(3, vec![piece("abc")]);
+    let mut whole = Announced::<Infallible>::new(3, vec![chunk("abc")]);
     whole.fill(100, pending()).await;
     assert_eq!(whole.into_bytes().unwrap(), "abc");
 }

@@ -49,6 +49,7 @@ where
         bytes: u64,
         time: impl Future<Output = ()>,
     ) -> ReadEnd<'_, B::Error> {
+        // A finished body, such as that of a response to HEAD, may still announce a length.
         if self.rest.as_ref().is_some_and(Body::is_end_stream) {
             self.rest = None;
         } else {
@@ -72,16 +73,17 @@ where
 
     fn poll_fill(&mut self, cx: &mut Context<'_>, bytes: u64) -> Poll<WholeEnd> {
         while let Some(rest) = &mut self.rest {
-            let (told, read) = (rest.size_hint().lower(), self.read.get_or_insert_default());
+            let (announced, read) = (rest.size_hint().lower(), self.read.get_or_insert_default());
             let so_far = u64::try_from(read.data.len()).unwrap_or(u64::MAX);
             // Empty frames bring the end no nearer.
-            let idle = read.frames.saturating_sub(read.data.len()) > MAX_FRAMES;
-            if so_far.saturating_add(told) > bytes || idle {
+            let is_idle = read.frames.saturating_sub(read.data.len()) > MAX_FRAMES;
+            if so_far.saturating_add(announced) > bytes || is_idle {
                 return Poll::Ready(WholeEnd::AtTheLimit);
             }
+            // At most the limit, which was checked above, whatever length a server announces.
             if read.data.is_empty() {
                 read.data
-                    .reserve_exact(usize::try_from(told).unwrap_or_default());
+                    .reserve_exact(usize::try_from(announced).unwrap_or_default());
             }
             match ready!(read.poll_more(Pin::new(rest), cx)) {
                 FrameRead::Frame => {}

@@ -1,4 +1,5 @@
-//! The steps after a break: a resume that a budget pays for at once or a fleet is asked for, or the end.
+//! The steps after a break: a resume that the budget pays for at once, one that awaits the decision of a fleet, or the
+//! end.
 
 use super::{BodyBreak, Download};
 use crate::budget::PaidRetry;
@@ -18,6 +19,7 @@ type BoxError = Box<dyn Error + Send + Sync>;
 pub(in crate::resume) enum Pause {
     /// A paid wait.
     Wait(Sleep),
+    /// A wait for the decision of a fleet.
     Ask(Box<Question>),
 }
 
@@ -33,20 +35,20 @@ pub(in crate::resume) struct Question {
 impl<B> Download<B> {
     /// Plans a resume of a body that ended early.
     pub(in crate::resume) fn ended(&mut self) -> Result<Pause, BoxError> {
-        let cut = Outcome::error(ErrorKind::Incomplete);
-        self.broke(cut, None)
+        let outcome = Outcome::error(ErrorKind::Incomplete);
+        self.plan_resume(outcome, None)
     }
 
     /// Plans a resume of a body that stalled.
     pub(in crate::resume) fn stalled(&mut self) -> Result<Pause, BoxError> {
-        let stall = Outcome::error(ErrorKind::Timeout);
-        self.broke(stall, None)
+        let outcome = Outcome::error(ErrorKind::Timeout);
+        self.plan_resume(outcome, None)
     }
 
     /// Plans a resume of a body that failed.
     pub(in crate::resume) fn failed(&mut self, error: BoxError) -> Result<Pause, BoxError> {
         let outcome = walk(self.terms.policy(), &*error);
-        self.broke(outcome, Some(error))
+        self.plan_resume(outcome, Some(error))
     }
 
     /// Polls the fleet's decision. Returns the paid wait, or the final error if the fleet refuses.
@@ -57,33 +59,34 @@ impl<B> Download<B> {
     ) -> Poll<Result<Sleep, BoxError>> {
         let answer = ready!(question.answer.as_mut().poll(cx));
         Poll::Ready(match answer {
-            Some(paid) => Ok(self.resumes(paid, question.at)),
+            Some(paid) => Ok(self.apply(paid, question.at)),
             None => {
                 let why = ResumeFailure::Stopped(StopReason::BudgetExhausted);
-                Err(self.fails(why, question.error.take()))
+                Err(self.fail(why, question.error.take()))
             }
         })
     }
 
-    fn broke(
+    fn plan_resume(
         &mut self,
         outcome: Outcome<'static>,
         error: Option<BoxError>,
     ) -> Result<Pause, BoxError> {
+        // The rest would be requested from the first service, which did not send the start.
         if self.is_from_elsewhere {
-            return Err(self.fails(ResumeFailure::Changed, error));
+            return Err(self.fail(ResumeFailure::Changed, error));
         }
         // The last resume brought too little before this break, so its token is not returned.
         self.spend();
         let (at, kind) = (self.now(), outcome.error_kind());
         let kind = kind.unwrap_or(ErrorKind::Other);
         if kind.is_of_connection() {
-            self.again.get().leave_connection();
+            self.sender.get().leave_connection();
         }
         match self.pay(outcome, kind) {
-            Err(why) => Err(self.fails(ResumeFailure::Stopped(why), error)),
-            Ok(Payment::Paid(paid)) => Ok(Pause::Wait(self.resumes(paid, at))),
-            Ok(Payment::Asked(answer)) => {
+            Err(why) => Err(self.fail(ResumeFailure::Stopped(why), error)),
+            Ok(Payment::Paid(paid)) => Ok(Pause::Wait(self.apply(paid, at))),
+            Ok(Payment::Pending(answer)) => {
                 let question = Question { answer, at, error };
                 Ok(Pause::Ask(Box::new(question)))
             }
@@ -93,13 +96,14 @@ impl<B> Download<B> {
     /// Pays for a resume. Breaks without a byte between them share a session, and so are counted together.
     fn pay(&mut self, outcome: Outcome<'static>, kind: ErrorKind) -> Result<Payment, StopReason> {
         let last = match self.last_break.take() {
-            Some(last) if last.at == self.got => BodyBreak { kind, ..last },
+            Some(last) if last.at == self.received => BodyBreak { kind, ..last },
+            // A new byte starts a new session, so `max_retries` limits only the resumes without progress.
             _ => {
                 let deadline = self.deadline.as_ref();
                 let left = deadline.map(|end| end.at.saturating_sub(self.now()));
                 BodyBreak {
                     session: self.terms.session(left.unwrap_or(Duration::MAX)),
-                    at: self.got,
+                    at: self.received,
                     kind,
                 }
             }
@@ -108,16 +112,17 @@ impl<B> Download<B> {
         self.terms.pay(session, outcome.after_an_answer())
     }
 
-    /// Applies a paid resume, and returns the rest of its wait, which runs from the break on.
-    fn resumes(&mut self, paid: PaidRetry, broke_at: Duration) -> Sleep {
+    /// Applies a paid resume, and returns the rest of its wait.
+    fn apply(&mut self, paid: PaidRetry, broke_at: Duration) -> Sleep {
         let now = self.now();
+        // The delay runs from the break: the time in which a fleet decided is part of it.
         let due = broke_at.saturating_add(paid.delay());
         let delay = due.saturating_sub(now);
         if let Some(last) = &mut self.last_break {
             last.session.apply(&paid);
-            let place = (self.got, self.mark.length());
+            let position = (self.received, self.validator.length());
             let recorder = &self.terms.recorder;
-            recorder.resuming(place, last.kind, delay, now);
+            recorder.resuming(position, last.kind, delay, now);
         }
         self.paid = Some(paid);
         self.terms.engine.runtime.sleep(delay)

@@ -1,5 +1,5 @@
-//! Every row of what may be resumed, and of what an answer to the request for the rest is worth, as tables of text:
-//! headers end with `;`, `OLD` is a minute before `NOW` and `NEW` a second later, `MAX` the greatest number.
+//! Tables of the responses that can be resumed, and of the verdicts on responses to the request for the rest. Headers
+//! end with `;`, `OLD` is a minute before `NOW`, `NEW` a second later than `OLD`, and `MAX` the greatest number.
 
 mod what_is_asked;
 mod what_is_resumed;
@@ -19,7 +19,7 @@ fn filled(text: &str) -> String {
         .replace("MAX", &before(0))
 }
 
-/// Headers as their short text says, each character of it one byte.
+/// Parses headers from their short text, in which each character is one byte.
 fn headers(text: &str) -> HeaderMap {
     let text = filled(text);
     let fields = text.split(';').map(str::trim).filter(|f| !f.is_empty());
@@ -32,47 +32,51 @@ fn headers(text: &str) -> HeaderMap {
     headers
 }
 
-/// The cells of each row.
+/// Splits a table into the cells of its rows.
 fn rows<const N: usize>(table: &str) -> Vec<[String; N]> {
     let rows = table.trim().lines();
     let cells = |row: &str| row.split('|').map(filled).collect::<Vec<_>>();
     rows.map(|row| cells(row).try_into().unwrap()).collect()
 }
 
-fn mark(asked: &str, status: &str, told: &str) -> Option<ResumeValidator> {
+fn validator(request: &str, status: &str, response: &str) -> Option<ResumeValidator> {
     let status: StatusCode = status.parse().unwrap();
-    ResumeValidator::of((&Method::GET, &headers(asked)), (status, &headers(told)))
+    ResumeValidator::from_response(
+        (&Method::GET, &headers(request)),
+        (status, &headers(response)),
+    )
 }
 
-/// The mark of a file of so many bytes with a strong tag.
+/// The validator of a file of this length with a strong tag.
 fn tagged(total: u64) -> ResumeValidator {
-    mark("", "200", &format!("content-length: {total}; etag: \"a\"")).unwrap()
+    validator("", "200", &format!("content-length: {total}; etag: \"a\"")).unwrap()
 }
 
 fn dated(total: u64) -> ResumeValidator {
-    let told = format!("content-length: {total}; last-modified: OLD; date: NOW");
-    mark("", "200", &told).unwrap()
+    let response = format!("content-length: {total}; last-modified: OLD; date: NOW");
+    validator("", "200", &response).unwrap()
 }
 
 fn part() -> ResumeValidator {
-    let told = "content-length: 3000; content-range: bytes 500-3499/9000; etag: \"a\"";
-    mark("range: bytes=500-3499", "206", told).unwrap()
+    let response = "content-length: 3000; content-range: bytes 500-3499/9000; etag: \"a\"";
+    validator("range: bytes=500-3499", "206", response).unwrap()
 }
 
-/// Checks answers to the request for the rest after so many bytes: status, head, verdict.
-fn check(mark: &ResumeValidator, got: u64, table: &str) {
-    for [status, told, wanted] in rows(table) {
-        let verdict = match mark.check(got, status.parse().unwrap(), &headers(&told)) {
+/// Checks responses to the request for the rest after this many bytes: status, head, verdict.
+fn check(validator: &ResumeValidator, received: u64, table: &str) {
+    for [status, response, wanted] in rows(table) {
+        let verdict = match validator.check(received, status.parse().unwrap(), &headers(&response))
+        {
             RangeCheck::Go { skip } => format!("go {skip}"),
             RangeCheck::Done => "done".to_owned(),
             RangeCheck::No(why) => why.to_string(),
         };
-        assert_eq!(verdict, wanted, "{got} {status} {told}");
+        assert_eq!(verdict, wanted, "{received} {status} {response}");
     }
 }
 
-/// Answers to a request for bytes 976 to 4999, of which the first 1024 are there.
-const GOES_ON: &str = r#"
+/// Responses to a request for bytes 976 to 4999, of which the first 1024 were handed out.
+const RANGE_CHECKS: &str = r#"
     206 | RANGE; etag: "a"                                             | go 1024
     206 | RANGE; etag: "a"; content-length: 4024; content-type: x/y    | go 1024
     206 | RANGE; etag: "a"; content-encoding: identity                 | go 1024
@@ -103,9 +107,9 @@ const GOES_ON: &str = r#"
     "#;
 
 #[test]
-fn an_answer_goes_on_only_with_the_bytes_that_were_asked_for() {
+fn a_206_continues_only_with_the_requested_range() {
     let range = "content-range: bytes 976-4999/5000";
-    check(&tagged(5000), 2000, &GOES_ON.replace("RANGE", range));
+    check(&tagged(5000), 2000, &RANGE_CHECKS.replace("RANGE", range));
     let last = r#"206 | etag: "a"; content-range: bytes MAX-1026-MAX-1/MAX | go 1024"#;
     check(&tagged(MAX), MAX - 2, last);
     let by_date = r#"
@@ -117,7 +121,7 @@ fn an_answer_goes_on_only_with_the_bytes_that_were_asked_for() {
 }
 
 #[test]
-fn the_whole_again_goes_on_only_under_the_same_strong_tag() {
+fn a_200_continues_only_under_the_same_strong_tag() {
     let by_tag = r#"
     200 | content-length: 10; etag: "a"                       | go 5
     200 | content-length: 10; etag: "b"                       | changed
@@ -156,7 +160,7 @@ fn the_whole_again_goes_on_only_under_the_same_strong_tag() {
 }
 
 #[test]
-fn any_other_answer_does_not_go_on() {
+fn any_other_status_ends_the_download() {
     let table = r#"
     412 | x: y                             | changed
     416 | content-range: bytes */5000      | changed
@@ -178,9 +182,9 @@ fn any_other_answer_does_not_go_on() {
 }
 
 #[test]
-fn what_begins_anew_is_what_the_caller_was_told() {
+fn a_restart_must_have_the_head_that_the_caller_has_seen() {
     let first = r#"content-length: 10; content-type: a/b; etag: W/"a""#;
-    let begun = mark("", "200", first).unwrap();
+    let restart = validator("", "200", first).unwrap();
     let table = r#"
     200 | FIRST                                                  | go 0
     200 | FIRST; date: NOW                                       | go 0
@@ -193,6 +197,10 @@ fn what_begins_anew_is_what_the_caller_was_told() {
     206 | FIRST                                                  | changed
     503 | FIRST                                                  | head_failed
     "#;
-    check(&begun, 0, &table.replace("FIRST", first));
-    check(&begun, 1, &"200 | FIRST | changed".replace("FIRST", first));
+    check(&restart, 0, &table.replace("FIRST", first));
+    check(
+        &restart,
+        1,
+        &"200 | FIRST | changed".replace("FIRST", first),
+    );
 }

@@ -5,18 +5,18 @@ use crate::client::ReplayBody;
 use crate::tower::{CloneBody, CopyBody, RecordBody};
 
 impl<X, A, H> RetryLayer<X, CloneBody, A, H> {
-    /// Copies request bodies by this function: for a body that copies itself, perhaps not every time. The service below
+    /// Copies request bodies with this function: for a body that can copy itself, if not every time. The service below
     /// takes `http::Request<B>` as without the layer.
     ///
     /// The layer calls the function once before each attempt but the last. If it returns `None`, the request is sent
-    /// once, and a failure comes back with [`BodyNotReplayable`](crate::StopReason::BodyNotReplayable). That holds for an
-    /// empty body too: if the function has no copy of one (octocrab's `try_clone`), GETs and DELETEs are sent once, so
-    /// use [`record_body`](Self::record_body).
+    /// once, and a failure comes back with [`BodyNotReplayable`](crate::StopReason::BodyNotReplayable). That holds for
+    /// an empty body too: if the function has no copy of one (octocrab's `try_clone`), GETs and DELETEs are sent once,
+    /// so use [`record_body`](Self::record_body).
     ///
     /// A copy that announces fewer bytes than the body did before the first attempt, or than `Content-Length` does, is
-    /// not sent, with the same stop reason: a body whose clones share their content is never sent again empty. Of a
-    /// body that announces no length only the end can be seen, so give `try_clone`, not `clone`. Default: copies bodies
-    /// by `Clone` where [`Replay`](crate::Replay) allows it.
+    /// not sent, with the same stop reason: a body whose clones share their content is never sent again empty. If a
+    /// body announces no length, only its end can be checked, so give `try_clone`, not `clone`. Default: copies bodies
+    /// by `Clone` if [`Replay`](crate::Replay) allows it.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -37,7 +37,7 @@ impl<X, A, H> RetryLayer<X, CloneBody, A, H> {
         self.copied(CopyBody::new(copy))
     }
 
-    /// Copies request bodies that are no `http_body::Body` by this function: bytes, text or a type of a mock's. Like
+    /// Copies request bodies that are no `http_body::Body` with this function: bytes, text or a mock's type. Like
     /// [`copy_body`](Self::copy_body), but the layer does not check the copies, since such a type announces no length.
     ///
     /// ```
@@ -68,13 +68,13 @@ impl<X, A, H> RetryLayer<X, CloneBody, A, H> {
         self.copied(CopyBody::unchecked(copy))
     }
 
-    /// Records request bodies while they are sent, and gives the service below bodies that this function makes of the
+    /// Records request bodies while they are sent, and gives the service below bodies that this function makes from the
     /// records: for a client whose body type can hold any other body (tonic, jsonrpsee, axum, octocrab). The service
     /// below takes `http::Request<B>` as without the layer.
     ///
     /// It records at most [`replay_limit`](Self::replay_limit) bytes of a body (default 64 KiB); a longer body is sent
-    /// once, and so is one that the server answers before it has read it to the end. Nothing checks that the function
-    /// uses the record: if it makes another body, a failure comes back with
+    /// once, and so is one that the server responds to before it has read it to the end. Nothing checks that the
+    /// function uses the record: if it makes another body, a failure comes back with
     /// [`BodyNotReplayable`](crate::StopReason::BodyNotReplayable). It allocates a record for each request, as
     /// [`ReplayBody`] does.
     ///

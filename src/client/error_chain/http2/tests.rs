@@ -1,4 +1,4 @@
-//! What a real connection fails with is read the same by type and by words.
+//! The errors of real connections are read the same by type and by text.
 
 use super::super::io_errors::read_io;
 use super::*;
@@ -13,13 +13,13 @@ const REASONS: [Reason; 6] = [
     Reason::CANCEL,
 ];
 
-/// What the server does with a request.
+/// A server, by its behaviour on a request.
 #[derive(Clone, Copy)]
 enum Server {
     Resets(Reason),
     GoesAway(Reason),
     SpeaksHttp1,
-    NeverAnswers,
+    NeverResponds,
     Closes,
 }
 
@@ -35,12 +35,12 @@ async fn serve(mut wire: DuplexStream, server: Server) {
         connection.accept().await;
         return;
     }
-    let mut kept = Vec::new();
-    while let Some(Ok((_, mut answer))) = connection.accept().await {
+    let mut open = Vec::new();
+    while let Some(Ok((_, mut response))) = connection.accept().await {
         match server {
-            Server::Resets(reason) => answer.send_reset(reason),
+            Server::Resets(reason) => response.send_reset(reason),
             Server::GoesAway(reason) => connection.abrupt_shutdown(reason),
-            _ => kept.push(answer),
+            _ => open.push(response),
         }
     }
 }
@@ -52,36 +52,36 @@ async fn failure(server: Server) -> Error {
     let (mut client, connection) = h2::client::handshake(near).await.unwrap();
     tokio::spawn(connection);
     let request = http::Request::new(());
-    let (answer, mut body) = client.send_request(request, false).unwrap();
-    if matches!(server, Server::NeverAnswers) {
+    let (response, mut body) = client.send_request(request, false).unwrap();
+    if matches!(server, Server::NeverResponds) {
         body.send_reset(Reason::CANCEL);
     }
-    answer.await.unwrap_err()
+    response.await.unwrap_err()
 }
 
-/// What the chain says that begins with this error.
+/// Reads the chain that begins with this error, by type.
 fn by_type(error: &Error) -> Link {
     error.get_io().map_or_else(|| read(error), read_io)
 }
 
 fn kind(link: &Link) -> Option<ErrorKind> {
     match link {
-        Link::Says(kind) => Some(*kind),
+        Link::Kind(kind) => Some(*kind),
         _ => None,
     }
 }
 
 #[tokio::test]
-async fn words_say_what_types_say() {
+async fn text_and_type_give_the_same_kind() {
     let resets = REASONS.map(Server::Resets);
-    let farewells = REASONS.map(Server::GoesAway);
-    let others = [Server::SpeaksHttp1, Server::NeverAnswers, Server::Closes];
+    let goaways = REASONS.map(Server::GoesAway);
+    let others = [Server::SpeaksHttp1, Server::NeverResponds, Server::Closes];
     let mut seen = Vec::new();
-    for server in resets.into_iter().chain(farewells).chain(others) {
+    for server in resets.into_iter().chain(goaways).chain(others) {
         let error = failure(server).await;
-        let said = kind(&read_words(&error.to_string()));
-        assert_eq!(said, kind(&by_type(&error)), "{error}");
-        seen.extend(said);
+        let by_text = kind(&read_text(&error.to_string()));
+        assert_eq!(by_text, kind(&by_type(&error)), "{error}");
+        seen.extend(by_text);
     }
     for kind in [
         ErrorKind::NotProcessed,
@@ -95,14 +95,14 @@ async fn words_say_what_types_say() {
 }
 
 #[test]
-fn other_words_are_not_of_h2() {
-    for words in ["connection error", "stream error", "http2 error", ""] {
-        assert!(kind(&read_words(words)).is_none(), "{words}");
+fn other_texts_are_not_errors_of_h2() {
+    for text in ["connection error", "stream error", "http2 error", ""] {
+        assert!(kind(&read_text(text)).is_none(), "{text}");
     }
 }
 
 #[test]
-fn words_of_broken_connections_say_what_their_kinds_say() {
+fn text_and_kind_of_broken_connections_agree() {
     use std::io::{Error, ErrorKind::*};
     for broken in [
         ConnectionReset,
@@ -112,8 +112,8 @@ fn words_of_broken_connections_say_what_their_kinds_say() {
         UnexpectedEof,
     ] {
         let error = Error::from(broken);
-        let said = kind(&read_words(&error.to_string()));
-        assert!(said.is_some(), "{broken:?}");
-        assert_eq!(said, kind(&read_io(&error)), "{broken:?}");
+        let by_text = kind(&read_text(&error.to_string()));
+        assert!(by_text.is_some(), "{broken:?}");
+        assert_eq!(by_text, kind(&read_io(&error)), "{broken:?}");
     }
 }

@@ -1,10 +1,10 @@
-//! How much a recording keeps.
+//! The memory that a recording takes.
 
 use super::super::super::record::tests::Buffers;
 use super::*;
 
 #[test]
-fn nothing_is_kept_where_no_attempt_can_follow() {
+fn nothing_is_recorded_if_no_attempt_can_follow() {
     let mut only = body(&["ab", "c"], 64);
     assert_eq!(read(&mut only, 1), "ab");
     assert!(only.replay().is_none());
@@ -16,12 +16,12 @@ fn empty_frames_take_no_memory_and_change_nothing() {
     let mut first = body(&["", "", "ab", "", ""], 64);
     let mut second = first.replay().unwrap();
     assert_eq!(read(&mut first, 9), "ab");
-    assert_eq!(second.tape().read.bytes, 2);
+    assert_eq!(second.lock().read.bytes, 2);
     assert_eq!(read(&mut second, 9), "ab");
 }
 
 #[test]
-fn what_is_recorded_keeps_no_buffer_that_it_was_cut_from() {
+fn a_recording_does_not_keep_the_buffers_of_its_frames() {
     let buffers = Buffers::default();
     let frames: Chunks = (0..500).map(|_| Ok(Frame::data(buffers.slice()))).collect();
     let mut first = streamed(frames, DEFAULT_LIMIT);
@@ -34,7 +34,7 @@ fn what_is_recorded_keeps_no_buffer_that_it_was_cut_from() {
 }
 
 #[test]
-fn a_recording_takes_less_than_twice_what_was_sent() {
+fn a_recording_takes_less_than_twice_the_bytes_sent() {
     for (frames, length) in [(500, 1), (64, 1_000), (1, 64_000)] {
         let text = &*"x".repeat(length).leak();
         let mut first = body(&vec![text; frames], 64 * 1024);

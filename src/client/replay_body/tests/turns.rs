@@ -1,4 +1,4 @@
-//! Which attempt may read: the latest, from the moment of its retry on.
+//! Only the latest attempt may read, from the moment of its retry on.
 
 use super::*;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ fn an_attempt_that_is_still_sending_fails_when_the_next_begins() {
 }
 
 #[test]
-fn from_the_moment_of_a_retry_earlier_attempts_read_no_more() {
+fn an_earlier_attempt_fails_once_a_retry_is_scheduled() {
     let mut first = body(&["ab", "c"], 64);
     let mut second = first.replay().unwrap();
     read(&mut first, 1);
@@ -24,7 +24,7 @@ fn from_the_moment_of_a_retry_earlier_attempts_read_no_more() {
 }
 
 #[test]
-fn a_copy_made_early_can_be_sent_late() {
+fn a_copy_made_first_can_be_sent_last() {
     let mut first = body(&["ab", "c"], 64);
     let mut outer = first.replay().unwrap();
     let mut inner = first.replay().unwrap();
@@ -45,7 +45,7 @@ impl std::task::Wake for Woken {
 }
 
 #[test]
-fn an_attempt_that_waits_is_woken_when_its_time_is_over() {
+fn a_waiting_attempt_is_woken_when_a_retry_is_scheduled() {
     let mut first = ReplayBody::new(StreamBody::new(futures_util::stream::pending::<
         Result<Frame<Bytes>, io::Error>,
     >()));

@@ -1,10 +1,10 @@
-//! Which answers may be resumed.
+//! The responses that can be resumed.
 
 use super::*;
 
 #[test]
-fn an_answer_that_may_be_resumed() {
-    for [asked, status, told, wanted] in rows(
+fn a_response_with_a_length_and_a_validator_is_resumed() {
+    for [request, status, response, wanted] in rows(
         r#"
                     | 200 | content-length: 10; etag: "a"                              | 0-9/10
                     | 200 | content-length: 1; etag: ""                                | 0-0/1
@@ -17,16 +17,17 @@ fn an_answer_that_may_be_resumed() {
     range: bytes=-1 | 206 | content-length: 1; etag: "a"; content-range: Bytes MAX-1-MAX-1/MAX | MAX-1-MAX-1/MAX
     "#,
     ) {
-        let mark = mark(&asked, &status, &told).unwrap_or_else(|| panic!("{told}"));
-        let ContentRange { first, last, total } = mark.range;
-        assert_eq!(format!("{first}-{last}/{total}"), wanted, "{told}");
-        assert!(mark.is_proven(), "{told}");
+        let validator =
+            validator(&request, &status, &response).unwrap_or_else(|| panic!("{response}"));
+        let ContentRange { first, last, total } = validator.range;
+        assert_eq!(format!("{first}-{last}/{total}"), wanted, "{response}");
+        assert!(validator.is_proven(), "{response}");
     }
 }
 
 #[test]
-fn an_answer_without_a_proof_can_only_begin_anew() {
-    for [told] in rows(
+fn a_response_without_a_validator_can_only_restart() {
+    for [response] in rows(
         r#"
         accept-ranges: bytes
         etag: W/"a"
@@ -45,12 +46,16 @@ fn an_answer_without_a_proof_can_only_begin_anew() {
         last-modified: é; date: NOW
     "#,
     ) {
-        let mark = mark("", "200", &format!("content-length: 10; {told}")).unwrap();
-        assert_eq!((mark.length(), mark.is_proven()), (10, false), "{told}");
+        let validator = validator("", "200", &format!("content-length: 10; {response}")).unwrap();
+        assert_eq!(
+            (validator.length(), validator.is_proven()),
+            (10, false),
+            "{response}"
+        );
     }
 }
 
-/// What a request asks for, and the status and head of its answer.
+/// The headers of a request, and the status and head of its response.
 const NEVER: &str = r"
                         | 200 | content-type: a/b
                         | 200 | content-length: 0
@@ -83,20 +88,20 @@ const NEVER: &str = r"
     ";
 
 #[test]
-fn an_answer_that_is_never_resumed() {
-    for [asked, status, told] in rows(NEVER) {
-        let told = format!("{told}; etag: \"a\"");
+fn a_response_without_one_plain_range_is_never_resumed() {
+    for [request, status, response] in rows(NEVER) {
+        let response = format!("{response}; etag: \"a\"");
         assert_eq!(
-            mark(&asked, &status, &told),
+            validator(&request, &status, &response),
             None,
-            "{asked} {status} {told}"
+            "{request} {status} {response}"
         );
     }
-    let told = headers("content-length: 1; etag: \"a\"");
+    let response = headers("content-length: 1; etag: \"a\"");
     for method in [Method::HEAD, Method::POST, Method::PUT] {
-        let asked = HeaderMap::new();
+        let request = HeaderMap::new();
         assert_eq!(
-            ResumeValidator::of((&method, &asked), (StatusCode::OK, &told)),
+            ResumeValidator::from_response((&method, &request), (StatusCode::OK, &response)),
             None
         );
     }
