@@ -282,7 +282,9 @@ fn warn_of_lost_errors(policy: &RetryPolicy) {
     }
 }
 
-impl<S, X, C: Clone, A: Clone, H> Layer<S> for RetryLayer<X, C, A, H> {
+// The service that the layer makes needs the bound anyway. Here rustc names the service that is not `Clone`, at the call
+// that adds the layer to it.
+impl<S: Clone, X, C: Clone, A: Clone, H> Layer<S> for RetryLayer<X, C, A, H> {
     type Service = Retry<S, X, C, A, H>;
 
     fn layer(&self, inner: S) -> Self::Service {

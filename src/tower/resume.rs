@@ -5,7 +5,7 @@ use super::layer::RetryLayer;
 use super::resume_future::{
     Continuation, ResumeFuture, RetireConnection, RetryResponse, ServiceAgain,
 };
-use super::service::Retry;
+use super::service::{RetriedBy, Retry};
 use super::{CloneBody, Wrapped};
 use crate::client::connection::ConnectionUsed;
 use crate::client::requests::Requests;
@@ -53,7 +53,7 @@ impl<X, C> RetryLayer<X, C> {
     }
 }
 
-impl<S, X, C: Clone> Layer<S> for ResumeLayer<X, C> {
+impl<S: Clone, X, C: Clone> Layer<S> for ResumeLayer<X, C> {
     type Service = ResumeService<S, X, C>;
 
     fn layer(&self, inner: S) -> Self::Service {
@@ -93,6 +93,24 @@ impl<S, X, C> ResumeService<S, X, C> {
 
 impl<S, Q, X, C> Service<Q> for ResumeService<S, X, C>
 where
+    S: Service<Q>,
+    Q: RetriedBy<Self>,
+{
+    type Response = Q::Response;
+    type Error = Q::Error;
+    type Future = Q::Future;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Q::poll_ready(self, cx)
+    }
+
+    fn call(&mut self, request: Q) -> Self::Future {
+        Q::call(self, request)
+    }
+}
+
+impl<S, Q, X, C> RetriedBy<ResumeService<S, X, C>> for Q
+where
     C: Requests<Q>,
     Q: Send + 'static,
     S: Service<Q> + Clone + Send + 'static,
@@ -108,33 +126,37 @@ where
     type Error = X::Error;
     type Future = ResumeFuture<<Retry<S, X, C> as Service<Q>>::Future, Continuation<S, Q, C>>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), X::Error>> {
-        self.0.poll_ready(cx)
+    fn poll_ready(
+        service: &mut ResumeService<S, X, C>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), X::Error>> {
+        service.0.poll_ready(cx)
     }
 
-    fn call(&mut self, mut request: Q) -> Self::Future {
+    fn call(service: &mut ResumeService<S, X, C>, mut request: Q) -> Self::Future {
+        let retry = &mut service.0;
         let options = C::head(&request)
             .and_then(|head| DownloadOptions::for_request(head.method, head.extensions));
         let Some(options) = options else {
-            return ResumeFuture::new(self.0.call(request), None);
+            return ResumeFuture::new(retry.call(request), None);
         };
         if let Some(headers) = C::headers_mut(&mut request) {
             ResumeValidator::prepare(headers);
         }
-        let engine = self.0.engine();
+        let engine = retry.engine();
         let head = C::head(&request);
         let Some(terms) = head.and_then(|head| options.terms(engine, head)) else {
-            return ResumeFuture::new(self.0.call(request), None);
+            return ResumeFuture::new(retry.call(request), None);
         };
         let leave = C::extensions_mut(&mut request).and_then(retire_connection::<S::Error>);
-        let (request, saved) = self.0.copies().save(request, engine.save);
+        let (request, saved) = retry.copies().save(request, engine.save);
         // A request body that would not survive an early response rules a resume out.
         let saved = saved.filter(|saved| C::is_whole(saved, true));
         let continuation = saved.map(|saved| {
-            let sender = ServiceAgain::new(self.0.with_boxed_errors(), saved, leave);
+            let sender = ServiceAgain::new(retry.with_boxed_errors(), saved, leave);
             Continuation::new(sender, terms)
         });
-        ResumeFuture::new(self.0.call(request), continuation)
+        ResumeFuture::new(retry.call(request), continuation)
     }
 }
 

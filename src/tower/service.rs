@@ -47,6 +47,10 @@ pub struct OneThread;
 /// | `A` | the form of responses | [`Wrapped`] | [`SameType`](super::SameType) |
 /// | `H` | the threads of a call | [`AnyThread`] | [`OneThread`] |
 ///
+/// It takes a request if `S` does, if the request's body can be [sent again](crate::Replay), if the response's is an
+/// `http_body::Body` with `Data = Bytes` that is `Send + Unpin`, and if the error can be boxed. With [`AnyThread`], `S`,
+/// its futures and its errors must be `Send`. See [what rustc says](crate::docs::guide#when-it-does-not-compile) otherwise.
+///
 /// To name it in a struct, give the parameters that were set: `Retry<Client>`, or `Retry<Client, Unchanged>`. It is
 /// ready when the service below is. It polls that again before each retry, and holds no capacity of it during a wait.
 ///
@@ -159,7 +163,42 @@ where
     }
 }
 
-impl<S, Q, X, C, A> Service<Q> for Retry<S, X, C, A, AnyThread>
+impl<S, Q, X, C, A, H> Service<Q> for Retry<S, X, C, A, H>
+where
+    S: Service<Q>,
+    Q: RetriedBy<Self>,
+{
+    type Response = Q::Response;
+    type Error = Q::Error;
+    type Future = Q::Future;
+
+    #[inline]
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Q::poll_ready(self, cx)
+    }
+
+    #[inline]
+    fn call(&mut self, request: Q) -> Self::Future {
+        Q::call(self, request)
+    }
+}
+
+/// A request that the service `T` sends, and sends again.
+///
+/// It holds the bounds of the `Service` impls of this crate. If they stood there, rustc would check them while it looks
+/// for a method such as `oneshot`, and report that there is none, not which bound fails. A bound on the request itself
+/// is checked later, since the request's type is not known before.
+pub trait RetriedBy<T>: Sized {
+    type Response;
+    type Error;
+    type Future: Future<Output = Result<Self::Response, Self::Error>>;
+
+    fn poll_ready(service: &mut T, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>>;
+
+    fn call(service: &mut T, request: Self) -> Self::Future;
+}
+
+impl<S, Q, X, C, A> RetriedBy<Retry<S, X, C, A, AnyThread>> for Q
 where
     Q: Send + 'static,
     C: Requests<Q>,
@@ -180,17 +219,20 @@ where
     >;
 
     #[inline]
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        self.inner.poll_ready(cx).map_err(X::from_inner)
+    fn poll_ready(
+        service: &mut Retry<S, X, C, A, AnyThread>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), X::Error>> {
+        service.inner.poll_ready(cx).map_err(X::from_inner)
     }
 
     #[inline]
-    fn call(&mut self, request: Q) -> Self::Future {
-        self.begin(request, |driver| Box::pin(driver.run()))
+    fn call(service: &mut Retry<S, X, C, A, AnyThread>, request: Q) -> Self::Future {
+        service.begin(request, |driver| Box::pin(driver.run()))
     }
 }
 
-impl<S, Q, X, C, A> Service<Q> for Retry<S, X, C, A, OneThread>
+impl<S, Q, X, C, A> RetriedBy<Retry<S, X, C, A, OneThread>> for Q
 where
     Q: Send + 'static,
     C: Requests<Q>,
@@ -210,13 +252,16 @@ where
     >;
 
     #[inline]
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        self.inner.poll_ready(cx).map_err(X::from_inner)
+    fn poll_ready(
+        service: &mut Retry<S, X, C, A, OneThread>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), X::Error>> {
+        service.inner.poll_ready(cx).map_err(X::from_inner)
     }
 
     #[inline]
-    fn call(&mut self, request: Q) -> Self::Future {
-        self.begin(request, |driver| Box::pin(driver.run()))
+    fn call(service: &mut Retry<S, X, C, A, OneThread>, request: Q) -> Self::Future {
+        service.begin(request, |driver| Box::pin(driver.run()))
     }
 }
 

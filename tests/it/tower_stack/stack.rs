@@ -100,7 +100,10 @@ impl<X, S> Stack<X, S> {
         policy: RetryPolicyBuilder,
         settings: impl FnOnce(RetryLayer) -> RetryLayer<X>,
         below: impl FnOnce(Server) -> S,
-    ) -> Self {
+    ) -> Self
+    where
+        S: Clone,
+    {
         let runtime = ManualRuntime::paused();
         let budget = RetryBudget::builder().capacity(10).initial(5);
         let budget = budget.per_success(0).build().unwrap();
