@@ -1,5 +1,6 @@
 //! An adapter's settings, shared by all of its requests.
 
+mod policy_settings;
 mod settings;
 
 use crate::budget::{PaidRetry, PendingRetry, RetryBudget};
@@ -13,6 +14,8 @@ use crate::route::{RequestHead, Route, Router, SharedServices};
 use crate::runtime::{Runtime, within};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use http_retry_core::adapter::{Budgets, GateKey, NEVER_REFILLS, warn_of_misuse};
+pub(crate) use policy_settings::SetOnPolicy;
+pub(crate) use policy_settings::policy_settings;
 pub(crate) use settings::http_engine_settings;
 pub(crate) use settings::{engine_settings, redirect_settings};
 use std::fmt;

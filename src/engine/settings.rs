@@ -77,6 +77,12 @@ macro_rules! engine_settings {
             self.with(|engine| engine.observe(observer))
         }
 
+        crate::engine::policy_settings! {
+            attempt_timeout backoff classify_error classifier deadline dialect dialects hold_streams max_attempts
+            max_gate_wait max_refused max_retries max_server_delay methods on_exhausted retry_on rewrite rule stop_on
+            whole_answers
+        }
+
         fn with(mut self, change: impl FnOnce(&mut crate::engine::Engine)) -> Self {
             // Copies the engine if clones of this adapter use it: they keep their settings.
             let engine = std::sync::Arc::make_mut(&mut self.engine);

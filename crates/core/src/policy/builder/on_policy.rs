@@ -33,6 +33,7 @@ macro_rules! setters {
 }
 
 setters! {
-    attempt_timeout backoff classify_error classifier deadline dialect max_attempts max_gate_wait max_refused
-    max_retries max_server_delay methods on_exhausted otherwise rule whole_answers
+    attempt_timeout backoff classify_error classifier credentials deadline dialect dialects header_rules hold_streams
+    max_attempts max_gate_wait max_refused max_retries max_server_delay methods on_exhausted otherwise quotas_at_once
+    retry_on rewrite rule server_delays stop_on whole_answers
 }

@@ -1,0 +1,22 @@
+//! Setters of the policy called on an adapter: a compile error that names the policy's builder.
+//!
+//! Without these, rustc only says that there is no such method. They cannot be called, since nothing implements
+//! [`SetOnPolicy`].
+
+/// The bound that no argument meets.
+#[diagnostic::on_unimplemented(
+    message = "this is a setting of the policy: set it before the policy is built",
+    label = "write `RetryPolicy::builder()` or `policy.to_builder()`, then this, then `.build()?`"
+)]
+pub trait SetOnPolicy {}
+
+macro_rules! policy_settings {
+    ($($name:ident)+) => {
+        $(
+            #[doc(hidden)]
+            pub fn $name<T: crate::engine::SetOnPolicy>(&self, _: T) {}
+        )+
+    };
+}
+
+pub(crate) use policy_settings;
