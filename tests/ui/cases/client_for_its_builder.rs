@@ -1,0 +1,9 @@
+//~ expected `ClientBuilder`, found `Client`
+
+use http_retry::RetryPolicy;
+use http_retry::reqwest::{RetryMiddleware, build};
+
+fn main() {
+    let retries = RetryMiddleware::new(RetryPolicy::background());
+    let _client = build(reqwest::Client::default(), retries);
+}
