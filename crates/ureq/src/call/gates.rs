@@ -1,0 +1,181 @@
+//! The wait for a request's turn, and what the gates are told of an attempt.
+
+use super::Call;
+use crate::engine::Engine;
+use crate::runtime::block_on;
+use http_retry_core::adapter::{
+    CallEnd, CallKind, GateKey, GateQuota, GateRequest, Permit, RouteOf,
+};
+use http_retry_core::gate::GatedCall;
+use http_retry_core::policy::{Command, Event, Moment, RequestLine};
+use http_retry_core::{Class, Outcome, StopReason};
+use std::time::Duration;
+use ureq::{Error, Timeout};
+
+/// The rights to send the attempt under way: that of the service's gate, and those of narrower ones.
+#[derive(Default)]
+pub(super) struct HeldPermits<'e> {
+    main: Option<HeldPermit<'e>>,
+    narrower: Vec<(GateKey, HeldPermit<'e>)>,
+}
+
+/// The right to send an attempt; dropped, it tells the gate that the attempt is over.
+struct HeldPermit<'e> {
+    engine: &'e Engine,
+    permit: Option<Permit>,
+}
+
+impl HeldPermit<'_> {
+    fn ends(&mut self, end: CallEnd, quota: Option<GateQuota>) {
+        if let Some(permit) = self.permit.take() {
+            let Engine { gate, clock, .. } = self.engine;
+            gate.end(&permit, end, quota, &**clock);
+        }
+    }
+}
+
+impl Drop for HeldPermit<'_> {
+    fn drop(&mut self) {
+        self.ends(CallEnd::Other, None);
+    }
+}
+
+impl<'e> Call<'e, '_> {
+    /// Waits at the gates, but no longer than the request may.
+    pub(super) fn admit(&mut self) -> Command {
+        let mut waited = Duration::ZERO;
+        let is_admitted = self.pass_all(&mut waited);
+        if is_admitted {
+            let now = self.now();
+            return self.session.step(Event::Admitted(waited), now);
+        }
+        let late = || Err(Error::Timeout(Timeout::Global));
+        self.last.result.get_or_insert_with(late);
+        self.fails(StopReason::DeadlineExceeded)
+    }
+
+    fn pass_all(&mut self, waited: &mut Duration) -> bool {
+        let key = match self.gate_key {
+            Some(key) => key,
+            None => self.find_gate(),
+        };
+        self.gate_key = Some(key);
+        self.permits = HeldPermits::default();
+        let Some(main) = self.pass(key, waited) else {
+            return false;
+        };
+        self.permits.main = Some(main);
+        let line = self.session.request();
+        let now = self.engine.clock.now();
+        let narrower = line.map(|line| self.engine.gate.narrower(route_of(key, &line), now));
+        for key in narrower.unwrap_or_default() {
+            let Some(permit) = self.pass(key, waited) else {
+                return false;
+            };
+            self.permits.narrower.push((key, permit));
+        }
+        true
+    }
+
+    /// Waits for the request's turn at one gate. Returns `None` if the deadline came first.
+    fn pass(&mut self, key: GateKey, waited: &mut Duration) -> Option<HeldPermit<'e>> {
+        let Engine { gate, clock, .. } = self.engine;
+        let kind = match self.paid {
+            Some(_) => CallKind::Retry,
+            None => CallKind::Newcomer,
+        };
+        let left = self.session.gate_wait_left().unwrap_or_default();
+        let ask = GateRequest {
+            key,
+            kind,
+            began: self.session.started(),
+            deadline: self.session.deadline(),
+            at_gate: left.saturating_sub(*waited),
+            quotas_at_once: self.route.policy().obeys_quotas_at_once(),
+        };
+        let passed = block_on(gate.pass(ask, &**clock, || ()));
+        // A turn that came at once is no wait, whatever the clock says.
+        if passed.waited >= Duration::from_millis(1) {
+            *waited = waited.saturating_add(passed.waited);
+            self.recorder.waited_at_the_gate(passed.waited, clock.now());
+        }
+        let permit = HeldPermit {
+            engine: self.engine,
+            permit: passed.place,
+        };
+        passed.in_time.then_some(permit)
+    }
+
+    fn find_gate(&self) -> GateKey {
+        let parts = &self.request.parts;
+        let mut call = GatedCall::new(
+            &self.authority,
+            &parts.method,
+            parts.uri.path(),
+            &parts.headers,
+        );
+        call.extensions = Some(&parts.extensions);
+        let gate = &self.engine.gate;
+        let key = (gate.key(&call), &*self.authority);
+        self.engine
+            .gate_key(&self.route, key, || gate.key_text(&call))
+    }
+
+    /// Tells the gates what came of the attempt that they let through: a refusal only the gate of the limit that was met.
+    pub(super) fn end_permits(&mut self, outcome: &Outcome<'_>, at: Moment) {
+        let HeldPermits { main, mut narrower } = std::mem::take(&mut self.permits);
+        let Some(mut main) = main else {
+            return;
+        };
+        let quota = self.route.quota(outcome, at);
+        let Some(refusal) = self.session.refusal(outcome, at) else {
+            let is_success = outcome.class() == Class::Success;
+            let end = if is_success {
+                CallEnd::Succeeded
+            } else {
+                CallEnd::Other
+            };
+            main.ends(end, quota);
+            for (_, own) in narrower.iter_mut().filter(|_| is_success) {
+                own.ends(CallEnd::Succeeded, None);
+            }
+            return;
+        };
+        let refused = CallEnd::Refused(refusal.asked);
+        let Some(key) = self.narrowed(outcome, at) else {
+            return main.ends(refused, quota);
+        };
+        main.ends(CallEnd::Other, None);
+        let own = narrower.iter_mut().find(|(of, _)| *of == key);
+        if let Some((_, own)) = own {
+            return own.ends(refused, None);
+        }
+        // A call that went before the gate was made takes its place there now.
+        let entered = self.engine.gate.enter(key, at.now, false);
+        let mut own = HeldPermit {
+            engine: self.engine,
+            permit: entered.ok().flatten(),
+        };
+        own.ends(refused, None);
+    }
+
+    /// Returns the gate of a limit that stops only some of the service's calls, if the response says that it is one.
+    fn narrowed(&self, outcome: &Outcome<'_>, at: Moment) -> Option<GateKey> {
+        let (scope, request) = (outcome.scope()?, self.session.request()?);
+        let call = route_of(self.gate_key?, &request);
+        self.engine.gate.narrowed(call, scope, at.now)
+    }
+
+    /// Frees the place of an attempt that was cut.
+    pub(super) fn leave_gates(&mut self) {
+        self.permits = HeldPermits::default();
+    }
+}
+
+fn route_of(key: GateKey, request: &RequestLine) -> RouteOf<'_> {
+    RouteOf {
+        key,
+        method: request.method(),
+        path: request.path(),
+    }
+}
