@@ -1,0 +1,98 @@
+//! The default connector and the system's clock, against a server on the loopback.
+
+use http_retry_core::{Backoff, ErrorKind};
+use http_retry_ureq::{Retries, RetryPolicy, RetryReport};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+fn retries() -> Retries {
+    let policy = RetryPolicy::background().to_builder();
+    let policy = policy.backoff(Backoff::fixed(Duration::from_millis(1)));
+    Retries::new(policy.build().unwrap())
+}
+
+/// Reads a request with a `content-length`, and returns its body.
+fn receive(stream: &mut BufReader<TcpStream>) -> String {
+    let (mut line, mut length) = (String::new(), 0);
+    loop {
+        line.clear();
+        stream.read_line(&mut line).unwrap();
+        if let Some((_, value)) = line.to_lowercase().split_once("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+        if line == "\r\n" {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).unwrap();
+    String::from_utf8(body).unwrap()
+}
+
+/// Answers each connection with one of these; an empty one closes it.
+fn serve(answers: Vec<&'static str>) -> (String, JoinHandle<Vec<String>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/orders", listener.local_addr().unwrap());
+    let served = thread::spawn(move || {
+        let each = answers.into_iter().map(|answer| {
+            let mut stream = BufReader::new(listener.accept().unwrap().0);
+            let body = receive(&mut stream);
+            stream.get_mut().write_all(answer.as_bytes()).unwrap();
+            body
+        });
+        each.collect()
+    });
+    (url, served)
+}
+
+const CLOSE: &str = "connection: close\r\ncontent-length: 2\r\n\r\nok";
+
+#[test]
+fn a_put_on_the_loopback_is_repeated_with_its_body() {
+    let unavailable = format!("HTTP/1.1 503 Busy\r\n{CLOSE}").leak();
+    let (url, served) = serve(vec![
+        unavailable,
+        "",
+        format!("HTTP/1.1 200 OK\r\n{CLOSE}").leak(),
+    ]);
+    let agent = retries().build(|config| config.proxy(None));
+    let mut response = agent.put(&url).send("an order").unwrap();
+    assert_eq!(response.body_mut().read_to_string().unwrap(), "ok");
+    assert_eq!(served.join().unwrap(), ["an order"; 3]);
+    let report = response.extensions().get::<RetryReport>().unwrap();
+    assert_eq!(report.attempts()[1].error, Some(ErrorKind::Incomplete));
+}
+
+#[test]
+fn a_refused_post_is_repeated() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    drop(listener);
+    let slot = RetryReport::slot();
+    let agent = retries().build(|config| config.proxy(None));
+    let error = agent
+        .post(&url)
+        .extension(slot.clone())
+        .send("x")
+        .unwrap_err();
+    assert!(matches!(error, ureq::Error::Io(_)), "{error}");
+    let report = slot.take().unwrap();
+    assert_eq!(report.attempts()[0].error, Some(ErrorKind::Connect));
+    assert_eq!(report.attempt_count(), 5);
+}
+
+#[test]
+fn a_silent_server_is_left_at_the_limit() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let policy = RetryPolicy::background().to_builder().max_retries(0);
+    let policy = policy
+        .attempt_timeout(Duration::from_millis(20))
+        .build()
+        .unwrap();
+    let agent = Retries::new(policy).build(|config| config.proxy(None));
+    let error = agent.get(&url).call().unwrap_err();
+    assert!(matches!(error, ureq::Error::Timeout(_)), "{error}");
+}
