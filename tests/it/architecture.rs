@@ -11,7 +11,11 @@ use std::fs;
 use tokens::{code, words as words_of};
 
 /// The modules that may ask for the time and for random numbers.
-const WORLD: [&str; 2] = ["http-retry::runtime", "http-retry-fleet::clock"];
+const WORLD: [&str; 3] = [
+    "http-retry::runtime",
+    "http-retry-fleet::clock",
+    "http-retry-ureq::runtime",
+];
 const MOST_LINES: usize = 600;
 const LONGEST_NAME: usize = 60;
 const NONE: [&str; 0] = [];
@@ -19,14 +23,6 @@ const NONE: [&str; 0] = [];
 /// It decides, so it names no client and no runtime: only types, dates, and two facades by feature.
 #[test]
 fn the_core_depends_on_nothing_that_does_io() {
-    let manifest = fs::read_to_string(folder("crates/core").join("Cargo.toml")).unwrap();
-    let manifest: toml::Table = manifest.parse().unwrap();
-    let named: BTreeSet<&str> = manifest["dependencies"]
-        .as_table()
-        .unwrap()
-        .keys()
-        .map(String::as_str)
-        .collect();
     let known = [
         "http",
         "httpdate",
@@ -35,7 +31,28 @@ fn the_core_depends_on_nothing_that_does_io() {
         "serde_json",
         "tracing",
     ];
-    assert_eq!(named, BTreeSet::from(known));
+    assert_eq!(
+        dependencies("crates/core"),
+        BTreeSet::from(known.map(str::to_owned))
+    );
+}
+
+/// It is for programs without async, and shows that the core is enough for a client.
+#[test]
+fn the_adapter_for_ureq_depends_on_the_core_alone() {
+    let known = ["http", "http-retry-core", "ureq"];
+    assert_eq!(
+        dependencies("crates/ureq"),
+        BTreeSet::from(known.map(str::to_owned))
+    );
+}
+
+/// The dependencies that a crate's manifest names, without those of its tests.
+fn dependencies(of: &str) -> BTreeSet<String> {
+    let manifest = fs::read_to_string(folder(of).join("Cargo.toml")).unwrap();
+    let manifest: toml::Table = manifest.parse().unwrap();
+    let named = manifest["dependencies"].as_table().unwrap();
+    named.keys().cloned().collect()
 }
 
 /// What language models need is said in `llm` and in the dialects; the policy calls it by a trait.

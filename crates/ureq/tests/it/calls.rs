@@ -1,6 +1,6 @@
 //! Results, reports, budgets and settings of single requests.
 
-use crate::server::{Server, Step};
+use crate::server::{Connection, Server, Step};
 use http_retry_core::report::{RetryEvent, RetryEventKind};
 use http_retry_core::rules::OnExhausted;
 use http_retry_core::{ErrorKind, Reach};
@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use ureq::http::{Request, Response};
 use ureq::middleware::MiddlewareNext;
+use ureq::unversioned::transport::{ConnectionDetails, Connector};
 use ureq::{Body, Error, SendBody};
 
 pub(crate) const URL: &str = "http://a.example/orders?secret=1";
@@ -213,6 +214,48 @@ fn a_token_pays_for_each_retry_and_none_is_lost() {
     assert_eq!(server.received().len(), 4);
     assert_eq!(slot.take().unwrap().stop(), StopReason::BudgetExhausted);
     assert_eq!(budget.available(Duration::ZERO), 0);
+}
+
+#[test]
+fn only_a_success_refills_the_budget() {
+    let budget = RetryBudget::builder().capacity(9).initial(2).per_success(1);
+    let budget = budget.build().unwrap();
+    let script = [Step::status(404), Step::Garbage, Step::status(200)];
+    let agent = Server::new(script).agent(retries().budget(budget.clone()));
+    for left in [2, 2, 3] {
+        let _ = agent.get(URL).call();
+        assert_eq!(budget.available(Duration::ZERO), left);
+    }
+}
+
+/// Looks up a proxy before it connects.
+#[derive(Debug)]
+struct ThroughProxy(Server);
+
+impl Connector<()> for ThroughProxy {
+    type Out = Connection;
+
+    fn connect(
+        &self,
+        details: &ConnectionDetails<'_>,
+        chained: Option<()>,
+    ) -> Result<Option<Connection>, Error> {
+        let proxy = "http://proxy.example/".parse().unwrap();
+        let (resolver, config) = (details.resolver, details.config);
+        resolver.resolve(&proxy, config, details.timeout)?;
+        self.0.connect(details, chained)
+    }
+}
+
+#[test]
+fn a_proxy_is_no_redirect() {
+    // Each attempt looks up two names.
+    let server = Server::new([Step::status(200), Step::Refused]);
+    let retries = retries().runtime(server.clock.clone());
+    let connector = ThroughProxy(server.clone());
+    let agent = retries.build_with_parts(|config| config.proxy(None), connector, server.clone());
+    agent.post(URL).send("an order").unwrap();
+    assert_eq!(server.met().len(), 4);
 }
 
 #[test]
