@@ -1,8 +1,8 @@
 //! One request on its way: the session decides, and what is here carries its commands out.
 //!
 //! In the order of a request's way: [`Call::new`] reads the request's settings and finds its route; [`Call::run`] makes
-//! attempts until the session says that the request is finished. `gates` waits for the request's turn, `judging` tells the
-//! session what came of an attempt, `retrying` pays for the next one and waits. No file here knows a rule.
+//! attempts until the session says that the request is finished. `gates` waits for the request's turn, `judging` tells
+//! the session what came of an attempt, `retrying` pays for the next one and waits. No file here knows a rule.
 
 mod gates;
 mod judging;
@@ -19,9 +19,7 @@ use http::{Request, Response};
 use http_retry_core::adapter::{GateKey, ReportRecorder, Subject, public_authority};
 use http_retry_core::budget::{PaidRetry, RetryBudget};
 use http_retry_core::policy::rules::OnExhausted;
-use http_retry_core::policy::{
-    Command, ErrorBody, Event, Moment, RequestLine, RetryPolicy, RetrySession,
-};
+use http_retry_core::policy::{Command, ErrorBody, Event, Moment, RequestLine, RetrySession};
 use http_retry_core::report::DeadLetter;
 use http_retry_core::route::{RequestHead, Route};
 use http_retry_core::{
@@ -65,6 +63,19 @@ struct LastAttempt {
     broken: Option<ErrorBody>,
 }
 
+impl Default for LastAttempt {
+    fn default() -> Self {
+        Self {
+            result: None,
+            outcome: Outcome::success(),
+            at: Moment::default(),
+            until: None,
+            evidence: Evidence::default(),
+            broken: None,
+        }
+    }
+}
+
 /// The settings that a request carries.
 struct OwnSettings {
     own: RetryOverride,
@@ -86,25 +97,42 @@ impl OwnSettings {
 
     fn session(
         &self,
-        policy: &RetryPolicy,
+        route: &Route,
         parts: &Parts,
-        line: RequestLine,
+        authority: &Arc<str>,
         started: Duration,
     ) -> RetrySession {
+        let policy = route.policy();
         let key = policy.key_header().and_then(|name| parts.headers.get(name));
         let keyed = key.is_some_and(|key| !key.as_bytes().trim_ascii().is_empty());
         let facts = RequestFacts::of(&parts.method, &parts.headers).keyed(keyed);
-        let line = policy.asks_for_the_request().then(|| line.keyed(keyed));
-        let session = policy
+        let line = || RequestLine::new(&parts.method, authority, parts.uri.path(), &parts.headers);
+        let line = policy.asks_for_the_request().then(|| line().keyed(keyed));
+        let mut session = policy
             .session(facts, started)
             .with_override(&self.own)
             .with_method(Some(parts.method.clone()))
             .of_request(line);
         if self.nested {
-            session.disabled(StopReason::Nested)
-        } else {
-            session
+            session = session.disabled(StopReason::Nested);
         }
+        if !route.destinations().is_empty() {
+            // A request that goes to another service needs its URL and credentials changed, which is not done here.
+            session.set_servers(Vec::new());
+        }
+        session
+    }
+}
+
+/// Returns the service of a request: the route's name for it, else the request's own, else host and port.
+fn subject(parts: &Parts, route: &Route, named: Option<&Arc<str>>) -> Subject {
+    let authority = public_authority(&parts.uri, || None).unwrap_or_default();
+    let authority: Arc<str> = authority.into();
+    let service = route.name().or(named).unwrap_or(&authority);
+    Subject {
+        service: Arc::clone(service),
+        authority,
+        method: Some(parts.method.clone()),
     }
 }
 
@@ -122,56 +150,32 @@ impl<'e, 'b> Call<'e, 'b> {
         if engine.knows_services() {
             settings.own = route.allowed(settings.own);
         }
-        let authority: Arc<str> = public_authority(&parts.uri, || None)
-            .unwrap_or_default()
-            .into();
-        let subject = Subject {
-            service: route
-                .name()
-                .or(named.as_ref())
-                .unwrap_or(&authority)
-                .clone(),
-            authority: Arc::clone(&authority),
-            method: Some(parts.method.clone()),
-        };
+        let subject = subject(&parts, &route, named.as_ref());
         let started = engine.clock.now();
-        let line = RequestLine::new(&parts.method, &authority, parts.uri.path(), &parts.headers);
-        let mut session = settings.session(route.policy(), &parts, line, started);
-        if !route.destinations().is_empty() {
-            // A request that goes to another service needs its URL and credentials changed, which is not done here.
-            session.set_servers(Vec::new());
-        }
-        let budget = engine.budget_of(&route, Arc::clone(&subject.service));
-        let observers = Arc::clone(&engine.observers);
-        let mut recorder = ReportRecorder::new(subject, observers, settings.slot, started);
-        let unknown = named.filter(|name| engine.knows_services() && route.name() != Some(name));
-        recorder.names_unknown(unknown);
+        let session = settings.session(&route, &parts, &subject.authority, started);
         let is_watched = session.may_retry() || session.attempt_limit(started).is_some();
         let request = if is_watched {
             ReplayableRequest::recorded(agent, parts, body, engine.recorded)
         } else {
             ReplayableRequest::once(parts, body)
         };
+        let observers = Arc::clone(&engine.observers);
+        let mut recorder = ReportRecorder::new(subject.clone(), observers, settings.slot, started);
+        let unknown = named.filter(|name| engine.knows_services() && route.name() != Some(name));
+        recorder.names_unknown(unknown);
         Self {
+            budget: engine.budget_of(&route, subject.service),
             engine,
             agent,
             route,
             session,
             recorder,
-            budget,
             request,
-            authority,
+            authority: subject.authority,
             gate_key: None,
             permits: HeldPermits::default(),
             paid: None,
-            last: LastAttempt {
-                result: None,
-                outcome: Outcome::success(),
-                at: Moment::default(),
-                until: None,
-                evidence: Evidence::default(),
-                broken: None,
-            },
+            last: LastAttempt::default(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The settings and the framing of a request, which ureq shows to nobody but a connector.
 //!
-//! A request may carry settings of its own, in a private type, and the length of its body is private too. So the head is
-//! sent once to a connection in memory, which reads both and fails: nothing of the body is read.
+//! A request may carry settings of its own, in a private type, and the length of its body is private too. So the head
+//! is sent once to a connection in memory, which reads both and fails: nothing of the body is read.
 
 use http::request::Parts;
 use http::{HeaderMap, Request, Uri, header};

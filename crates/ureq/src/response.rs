@@ -21,6 +21,18 @@ pub(crate) enum ReadEnd {
     Broken(Error),
 }
 
+/// Returns a reader that has seen enough once it was given more than this many bytes.
+pub(crate) fn at_most(bytes: usize) -> impl FnMut(&[u8]) -> ControlFlow<()> {
+    let mut room = bytes;
+    move |data| match room.checked_sub(data.len()) {
+        Some(left) => {
+            room = left;
+            ControlFlow::Continue(())
+        }
+        None => ControlFlow::Break(()),
+    }
+}
+
 /// Yields an error once, and ends.
 struct FailedRead(Option<io::Error>);
 

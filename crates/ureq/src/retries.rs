@@ -30,9 +30,9 @@ use ureq::{Agent, Body, Error, SendBody};
 ///     .build(|config| config.timeout_recv_response(Some(Duration::from_secs(10))));
 /// ```
 ///
-/// The agent is used like any other: `agent.get(url).call()`. A request's own settings (`request.config()`) count for each
-/// attempt, and its [`RetryOverride`](crate::RetryOverride) and [`ReportSlot`](http_retry_core::ReportSlot) go into its
-/// extensions.
+/// The agent is used like any other: `agent.get(url).call()`. A request's own settings (`request.config()`) count for
+/// each attempt, and its [`RetryOverride`](crate::RetryOverride) and [`ReportSlot`](http_retry_core::ReportSlot) go
+/// into its extensions.
 #[derive(Debug, Clone)]
 pub struct Retries {
     engine: Engine,
@@ -56,8 +56,8 @@ impl Retries {
         }
     }
 
-    /// Takes retry tokens from this budget; clone it into every client that calls the same service. The last of this and
-    /// [`budgets`](Self::budgets) counts, unless a route names a budget of its own.
+    /// Takes retry tokens from this budget; clone it into every client that calls the same service. The last of this
+    /// and [`budgets`](Self::budgets) counts, unless a route names a budget of its own.
     ///
     /// Default: a [`RetryBudget::default`] of its own, so that several clients of one service together may send as many
     /// retries as their number times one budget.
@@ -99,9 +99,9 @@ impl Retries {
         self
     }
 
-    /// Takes time, sleep and randomness from this runtime, such as `ManualRuntime` in a test. Its sleep must complete when
-    /// it is polled, or wake its task from another thread. Default: the system's clock, and a wait that blocks the thread.
-    /// It has the epoch of `TokioRuntime`, so that clients on both may share a budget and a gate.
+    /// Takes time, sleep and randomness from this runtime, such as `ManualRuntime` in a test. Its sleep must complete
+    /// when it is polled, or wake its task from another thread. Default: the system's clock, and a wait that blocks the
+    /// thread. It has the epoch of `TokioRuntime`, so that clients on both may share a budget and a gate.
     ///
     /// ureq reads the system's clock for its own timeouts, whatever this runtime says.
     #[must_use]
@@ -110,10 +110,10 @@ impl Retries {
         self
     }
 
-    /// Records at most this many bytes of a request's body while it is sent, so that it can be sent again. Default 2 MiB:
-    /// ureq does not show if a body is in memory already. Once an attempt has read more, the request is not sent again
-    /// ([`StopReason::BodyNotReplayable`](crate::StopReason::BodyNotReplayable)). An attempt that ended before it has read
-    /// so much, such as one without a connection, is repeated with a body of any length.
+    /// Records at most this many bytes of a request's body while it is sent, so that it can be sent again. Default 2
+    /// MiB: ureq does not show if a body is in memory already. Once an attempt has read more, the request is not sent
+    /// again ([`StopReason::BodyNotReplayable`](crate::StopReason::BodyNotReplayable)). An attempt that ended before it
+    /// has read so much, such as one without a connection, is repeated with a body of any length.
     #[must_use]
     pub fn replay_limit(mut self, bytes: usize) -> Self {
         self.engine.recorded = bytes;
@@ -122,10 +122,10 @@ impl Retries {
 
     /// Builds an agent with these settings of ureq.
     ///
-    /// The function is called twice, and must return the builder that it is given: a middleware of ureq can send a request
-    /// once, so there is an agent for the attempts below the one that is returned, with the same settings. Middlewares
-    /// that the function adds see each attempt. The cookie jar and the connections are those of the agent below:
-    /// `cookie_jar_lock` and `shutdown` of the one above do not reach them.
+    /// The function is called twice, and must return the builder that it is given: a middleware of ureq can send a
+    /// request once, so there is an agent for the attempts below the one that is returned, with the same settings.
+    /// Middlewares that the function adds see each attempt. The cookie jar and the connections are those of the agent
+    /// below: `cookie_jar_lock` and `shutdown` of the one above do not reach them.
     ///
     /// ```
     /// use http_retry_ureq::{Retries, RetryPolicy};
@@ -144,8 +144,8 @@ impl Retries {
         )
     }
 
-    /// Builds an agent with a connector and a resolver of its own, as [`Agent::with_parts`] does. They, and this method,
-    /// may change with a minor version of ureq.
+    /// Builds an agent with a connector and a resolver of its own, as [`Agent::with_parts`] does. They, and this
+    /// method, may change with a minor version of ureq.
     #[must_use]
     pub fn build_with_parts(
         self,

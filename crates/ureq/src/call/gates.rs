@@ -121,7 +121,8 @@ impl<'e> Call<'e, '_> {
             .gate_key(&self.route, key, || gate.key_text(&call))
     }
 
-    /// Tells the gates what came of the attempt that they let through: a refusal only the gate of the limit that was met.
+    /// Tells the gates what came of the attempt that they let through: a refusal only the gate of the limit that was
+    /// met.
     pub(super) fn end_permits(&mut self, outcome: &Outcome<'_>, at: Moment) {
         let HeldPermits { main, mut narrower } = std::mem::take(&mut self.permits);
         let Some(mut main) = main else {

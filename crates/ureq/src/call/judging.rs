@@ -2,7 +2,7 @@
 
 use super::{AttemptResult, Call};
 use crate::errors::{outcome_of, outcome_of_body, words};
-use crate::response::{ReadEnd, read};
+use crate::response::{ReadEnd, at_most, read};
 use http_retry_core::adapter::{Redirected, is_longer};
 use http_retry_core::policy::{
     BodyProbe, BodyRequirement, Command, ErrorBody, Event, Inspected, StreamHolder, Verdict,
@@ -200,44 +200,33 @@ impl Call<'_, '_> {
             Ok(response) if !is_longer(response.headers(), bytes) => response,
             result => return self.judge_body(result, &BodyEvidence::Nothing),
         };
-        let mut room = usize::try_from(bytes).unwrap_or(usize::MAX);
-        let mut see = |data: &[u8]| match room.checked_sub(data.len()) {
-            Some(left) => {
-                room = left;
-                ControlFlow::Continue(())
-            }
-            None => ControlFlow::Break(()),
-        };
+        let mut see = at_most(usize::try_from(bytes).unwrap_or(usize::MAX));
         let (response, end) = read(response, &self.engine.clock, self.last.until, &mut see);
-        let (outcome, text, event): (_, _, OutcomeEvent) = match &end {
+        match end {
             ReadEnd::AtTheEnd | ReadEnd::Enough => {
-                return self.judge_body(Ok(response), &BodyEvidence::Nothing);
+                self.judge_body(Ok(response), &BodyEvidence::Nothing)
             }
             ReadEnd::TimeIsUp => {
                 let outcome = Outcome::error(ErrorKind::Timeout).after_an_answer();
-                let text = "timeout: the response was not whole in its time".to_owned();
-                (outcome, text, |outcome| Event::Elapsed(outcome))
+                let text = ErrorBody::of_words("timeout: the response was not whole in its time");
+                let line = self.session.request();
+                let outcome = outcome.with_body(&text).for_request(line.as_deref());
+                let command = self.judge(outcome, |outcome| Event::Elapsed(outcome));
+                self.last.result = Some(Err(Error::Timeout(Timeout::Global)));
+                command
             }
             ReadEnd::Broken(error) => {
-                let outcome = outcome_of_body(self.session.policy(), error);
-                let text = words(error, outcome.error_kind());
-                (outcome, text, |outcome| Event::Outcome(outcome))
+                let outcome = outcome_of_body(self.session.policy(), &error);
+                let text = ErrorBody::of_words(&words(&error, outcome.error_kind()));
+                self.last.broken = Some(text);
+                let line = self.session.request();
+                let outcome = outcome.for_request(line.as_deref());
+                let command = self.judge(outcome, |outcome| Event::Outcome(outcome));
+                // The caller gets the bytes before the break, if no other attempt follows.
+                self.last.result = Some(Ok(response));
+                command
             }
-        };
-        let text = ErrorBody::of_words(&text);
-        let line = self.session.request();
-        let is_late = matches!(end, ReadEnd::TimeIsUp);
-        let outcome = outcome.for_request(line.as_deref());
-        let outcome = if is_late {
-            outcome.with_body(&text)
-        } else {
-            outcome
-        };
-        let command = self.judge(outcome, event);
-        self.last.broken = Some(text);
-        let late = || Err(Error::Timeout(Timeout::Global));
-        self.last.result = Some(if is_late { late() } else { Ok(response) });
-        command
+        }
     }
 
     /// Returns the time at which a read must be over, at most this long from now.

@@ -1,12 +1,11 @@
 //! A retry: its payment, the wait before it, and the changes of the request.
 
 use super::Call;
-use crate::response::{ReadEnd, read};
+use crate::response::{ReadEnd, at_most, read};
 use crate::runtime::block_on;
 use http_retry_core::StopReason;
 use http_retry_core::budget::PaidRetry;
 use http_retry_core::policy::{Command, Event, RetryPlan};
-use std::ops::ControlFlow;
 use std::time::Duration;
 
 /// The most that is read of a failed response so that its connection can serve again: to read more costs about what a
@@ -73,21 +72,14 @@ impl Call<'_, '_> {
         self.session.step(Event::Woke, now)
     }
 
-    /// Reads the rest of a failed response, so that its connection can serve again, and keeps it if it has ended. If the
-    /// caller wants an error for its status, that is all there is to keep.
+    /// Reads the rest of a failed response, so that its connection can serve again, and keeps it if it has ended. If
+    /// the caller wants an error for its status, that is all there is to keep.
     fn drain(&mut self) {
         let response = match self.last.result.take() {
             Some(Ok(response)) => response,
             other => return self.last.result = other,
         };
-        let mut room = DRAIN_BYTES;
-        let mut see = |data: &[u8]| match room.checked_sub(data.len()) {
-            Some(left) => {
-                room = left;
-                ControlFlow::Continue(())
-            }
-            None => ControlFlow::Break(()),
-        };
+        let mut see = at_most(DRAIN_BYTES);
         let until = self.within(DRAIN_TIME);
         let (response, end) = read(response, &self.engine.clock, Some(until), &mut see);
         let is_kept = matches!(end, ReadEnd::AtTheEnd);

@@ -81,7 +81,7 @@ fn a_body_that_broke_off_early_goes_on_where_its_reader_is() {
 }
 
 #[test]
-fn an_empty_body_keeps_its_length_and_a_request_without_one_has_none() {
+fn an_empty_body_keeps_its_length_and_no_body_has_none() {
     let server = Server::new([Step::status(503)]);
     let (bodies, _) = put(&server, "");
     assert_eq!(bodies, [b"", b""]);
@@ -153,7 +153,7 @@ impl Classify for Busy {
 }
 
 #[test]
-fn a_classifier_reads_a_body_and_the_caller_still_gets_all_of_it() {
+fn a_classifier_reads_a_body_and_the_caller_gets_all_of_it() {
     let policy = RetryPolicy::background().to_builder().classifier(Busy);
     let policy = policy.build().unwrap();
     let text = format!(r#"{{"code": "gone", "text": "{}"}}"#, "x".repeat(100_000));
@@ -174,7 +174,7 @@ fn a_classifier_reads_a_body_and_the_caller_still_gets_all_of_it() {
 }
 
 #[test]
-fn a_body_that_breaks_is_a_failed_attempt_where_responses_are_read_whole() {
+fn a_response_that_is_read_whole_and_breaks_is_a_failed_attempt() {
     let policy = RetryPolicy::background()
         .to_builder()
         .whole_answers(100_000);
@@ -207,7 +207,7 @@ fn a_body_that_breaks_is_a_failed_attempt_where_responses_are_read_whole() {
 }
 
 #[test]
-fn a_post_whose_response_breaks_is_not_repeated_and_its_caller_sees_the_break() {
+fn a_post_whose_response_breaks_is_not_repeated() {
     let policy = RetryPolicy::background()
         .to_builder()
         .whole_answers(100_000);

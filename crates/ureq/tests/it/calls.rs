@@ -94,46 +94,27 @@ fn retry_after_is_obeyed_and_too_long_a_wait_ends_the_request() {
     assert_eq!(slot.take().unwrap().stop(), StopReason::ServerDelayTooLong);
 }
 
+/// The ends of an attempt without a response, and if a POST is repeated after them.
+fn ends_without_a_response() -> [(Step, bool, ErrorKind, Reach); 11] {
+    use Reach::{Ambiguous, Unsent};
+    [
+        (Step::NoHost, true, ErrorKind::Dns, Unsent),
+        (Step::NoResolver, true, ErrorKind::Dns, Unsent),
+        (Step::Refused, true, ErrorKind::Connect, Unsent),
+        (Step::HandshakeReset, true, ErrorKind::Connect, Unsent),
+        (Step::HandshakeEof, true, ErrorKind::Tls, Unsent),
+        (Step::BadCertificate, false, ErrorKind::Certificate, Unsent),
+        (Step::ResetAtWrite, false, ErrorKind::Reset, Ambiguous),
+        (Step::ResetInBody, false, ErrorKind::Reset, Ambiguous),
+        (Step::ResetAfterWrite, false, ErrorKind::Reset, Ambiguous),
+        (Step::Closed, false, ErrorKind::Incomplete, Ambiguous),
+        (Step::HalfHead, false, ErrorKind::Incomplete, Ambiguous),
+    ]
+}
+
 #[test]
 fn a_post_is_repeated_only_if_no_byte_of_it_was_written() {
-    for (step, is_repeated, kind, reach) in [
-        (Step::NoHost, true, ErrorKind::Dns, Reach::Unsent),
-        (Step::NoResolver, true, ErrorKind::Dns, Reach::Unsent),
-        (Step::Refused, true, ErrorKind::Connect, Reach::Unsent),
-        (
-            Step::HandshakeReset,
-            true,
-            ErrorKind::Connect,
-            Reach::Unsent,
-        ),
-        (Step::HandshakeEof, true, ErrorKind::Tls, Reach::Unsent),
-        (
-            Step::BadCertificate,
-            false,
-            ErrorKind::Certificate,
-            Reach::Unsent,
-        ),
-        (
-            Step::ResetAtWrite,
-            false,
-            ErrorKind::Reset,
-            Reach::Ambiguous,
-        ),
-        (Step::ResetInBody, false, ErrorKind::Reset, Reach::Ambiguous),
-        (
-            Step::ResetAfterWrite,
-            false,
-            ErrorKind::Reset,
-            Reach::Ambiguous,
-        ),
-        (Step::Closed, false, ErrorKind::Incomplete, Reach::Ambiguous),
-        (
-            Step::HalfHead,
-            false,
-            ErrorKind::Incomplete,
-            Reach::Ambiguous,
-        ),
-    ] {
+    for (step, is_repeated, kind, reach) in ends_without_a_response() {
         let (server, slot) = (Server::new([step.clone()]), RetryReport::slot());
         let request = server.agent(retries()).post(URL).extension(slot.clone());
         let result = request.send("an order");
@@ -327,7 +308,7 @@ fn an_agent_inside_an_attempt_of_another_sends_once() {
 }
 
 #[test]
-fn a_response_that_the_policy_calls_a_failure_is_an_error_with_its_report() {
+fn a_failure_by_the_policy_is_an_error_with_its_report() {
     let policy = RetryPolicy::background().to_builder();
     let policy = policy
         .max_retries(1)

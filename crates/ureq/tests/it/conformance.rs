@@ -189,51 +189,41 @@ fn retried(wanted: &Value, report: &RetryReport) -> Checked {
     )
 }
 
+/// The request of a case of a service.
+fn asked(case: &Value) -> Request<&'static str> {
+    let asked = &case["request"];
+    let uri = format!("http://api.example{}", asked["path"].as_str().unwrap());
+    let request = Request::builder().method(asked["method"].as_str().unwrap());
+    let headers = pairs(&asked["headers"]).into_iter();
+    let request = headers.fold(request.uri(uri), |request, (name, value)| {
+        request.header(name, value)
+    });
+    let own = asked["idempotent"].as_bool();
+    let own = own.map(|own| RetryOverride::new().idempotent(own));
+    request.extension(own.unwrap_or_default()).body("").unwrap()
+}
+
 #[test]
 fn services_mean_what_the_cases_say() {
     check_all("services.json", |case| {
-        let asked = &case["request"];
-        let method = asked["method"].as_str().unwrap();
-        let uri = format!("http://api.example{}", asked["path"].as_str().unwrap());
-        let request = || {
-            let request = Request::builder().method(method).uri(&*uri);
-            let headers = pairs(&asked["headers"]).into_iter();
-            let request = headers.fold(request, |request, (name, value)| {
-                request.header(name, value)
-            });
-            let own = asked["idempotent"].as_bool();
-            let own = own
-                .map(|own| RetryOverride::new().idempotent(own))
-                .unwrap_or_default();
-            request.extension(own).body("").unwrap()
-        };
-        let step = response(
-            count(&case["status"]),
-            &case["headers"],
-            &body(&case["body"]),
-        );
+        let status = count(&case["status"]);
+        let step = response(status, &case["headers"], &body(&case["body"]));
         let policy = || RetryPolicy::background().to_builder();
         let of_service = match Dialect::get(case["service"].as_str().unwrap()) {
             Ok(dialect) => policy().dialect(dialect),
             Err(_) => policy(),
         };
         let retries = Retries::new(of_service.build().unwrap());
-        let report = report_of(retries, request(), vec![step.clone()], NOW);
+        let report = report_of(retries, asked(case), vec![step.clone()], NOW);
         let (first, expect) = (&report.attempts()[0], &case["expect"]);
-        same(
-            "class",
-            &expect["class"].as_str().unwrap(),
-            &first.class.as_str(),
-        )?;
-        same(
-            "reach",
-            &expect["reach"].as_str().unwrap(),
-            &first.reach.as_str(),
-        )?;
+        let (class, reach) = (first.class.as_str(), first.reach.as_str());
+        same("class", &expect["class"].as_str().unwrap(), &class)?;
+        same("reach", &expect["reach"].as_str().unwrap(), &reach)?;
         retried(expect, &report)?;
         let plain = Retries::new(policy().build().unwrap());
-        let report = report_of(plain, request(), vec![step], NOW);
-        retried(&case["with_default_policy"], &report).map_err(|wrong| format!("plainly: {wrong}"))
+        let report = report_of(plain, asked(case), vec![step], NOW);
+        let wanted = &case["with_default_policy"];
+        retried(wanted, &report).map_err(|wrong| format!("plainly: {wrong}"))
     });
 }
 
@@ -306,60 +296,48 @@ fn outcome(outcome: &Value) -> Step {
     response(count(&outcome["status"]), &Value::Null, &text.to_string())
 }
 
+/// The end of a request is that of its case.
+fn ended(end: &Value, report: &RetryReport) -> Checked {
+    let action = match report.stop() {
+        StopReason::Succeeded | StopReason::Accepted | StopReason::NotRetryable => "continue",
+        StopReason::Failed => "fail",
+        StopReason::Stopped => "break",
+        StopReason::AttemptsExhausted | StopReason::WaitsExhausted => "exhausted",
+        other => other.as_str(),
+    };
+    same("action", &end["action"].as_str().unwrap(), &action)?;
+    let last = report.attempts().last().unwrap();
+    if let Some(status) = end["status"].as_u64() {
+        let own = last.status.map(|status| status.as_u16().into());
+        same("status", &Some(status), &own)?;
+    }
+    match end["rule"].as_u64() {
+        Some(rule) => {
+            let rule = format!("rules[{rule}]");
+            same("rule", &Some(&*rule), &last.rule.as_deref())
+        }
+        None => Ok(()),
+    }
+}
+
 #[test]
 fn rules_of_a_document_do_what_the_cases_say() {
     check_all("rules.json", |case| {
         let document: Document = serde_json::from_value(document(case)).unwrap();
         let config = RetryConfig::load(&document).map_err(|errors| errors.to_string())?;
-        let outcomes: Vec<Step> = case["outcomes"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(outcome)
-            .collect();
+        let outcomes = case["outcomes"].as_array().unwrap();
+        let outcomes: Vec<Step> = outcomes.iter().map(outcome).collect();
+        // The last one repeats.
         let last = outcomes.last().unwrap().clone();
-        let script = outcomes
-            .into_iter()
-            .chain((0..60).map(|_| last.clone()))
-            .collect();
+        let script = outcomes.into_iter().chain(std::iter::repeat_n(last, 60));
         let request = Request::get("http://a.example/").body("").unwrap();
-        let report = report_of(Retries::routed(config), request, script, NOW);
-        same(
-            "attempts",
-            &case["attempts"].as_u64().unwrap(),
-            &report.attempt_count().into(),
-        )?;
-        let delays = case["delays_ms"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|value| millis(value).unwrap());
+        let report = report_of(Retries::routed(config), request, script.collect(), NOW);
+        let attempts = report.attempt_count().into();
+        same("attempts", &case["attempts"].as_u64().unwrap(), &attempts)?;
+        let delays = case["delays_ms"].as_array().unwrap().iter();
+        let delays = delays.map(|value| millis(value).unwrap());
         let waited = report.attempts().iter().skip(1).map(|one| one.delay);
         same("delays", &delays.collect::<Vec<_>>(), &waited.collect())?;
-        let end = &case["final"];
-        let action = match report.stop() {
-            StopReason::Succeeded | StopReason::Accepted | StopReason::NotRetryable => "continue",
-            StopReason::Failed => "fail",
-            StopReason::Stopped => "break",
-            StopReason::AttemptsExhausted | StopReason::WaitsExhausted => "exhausted",
-            other => other.as_str(),
-        };
-        same("action", &end["action"].as_str().unwrap(), &action)?;
-        let last = report.attempts().last().unwrap();
-        if let Some(status) = end["status"].as_u64() {
-            same(
-                "status",
-                &Some(status),
-                &last.status.map(|status| status.as_u16().into()),
-            )?;
-        }
-        match end["rule"].as_u64() {
-            Some(rule) => same(
-                "rule",
-                &Some(&*format!("rules[{rule}]")),
-                &last.rule.as_deref(),
-            ),
-            None => Ok(()),
-        }
+        ended(&case["final"], &report)
     });
 }

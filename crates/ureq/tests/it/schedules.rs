@@ -129,6 +129,16 @@ impl Schedule {
         }
     }
 
+    fn server(&self) -> Server {
+        let server = Server::new(self.script.clone());
+        let server = server.with_clock(ManualRuntime::new().seeded(self.seed));
+        if self.keeps_alive {
+            server.keeping_alive()
+        } else {
+            server
+        }
+    }
+
     fn policy(&self) -> RetryPolicy {
         let policy = RetryPolicy::background()
             .to_builder()
@@ -190,13 +200,7 @@ fn own(received: Vec<Received>) -> Vec<Received> {
 
 /// Plays a schedule, and returns why it ended.
 fn play(schedule: &Schedule) -> StopReason {
-    let server = Server::new(schedule.script.clone());
-    let server = server.with_clock(ManualRuntime::new().seeded(schedule.seed));
-    let server = if schedule.keeps_alive {
-        server.keeping_alive()
-    } else {
-        server
-    };
+    let server = schedule.server();
     let tokens = schedule.tokens;
     let budget = RetryBudget::builder()
         .capacity(20)

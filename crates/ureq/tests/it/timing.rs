@@ -27,7 +27,7 @@ fn took(attempts: &[AttemptReport]) -> Vec<Duration> {
 }
 
 #[test]
-fn an_attempt_is_cut_at_its_limit_and_a_post_may_have_been_processed() {
+fn a_cut_attempt_may_have_been_processed() {
     for method in ["GET", "POST"] {
         let server = Server::new([Step::Silence, Step::status(200).after(SECOND)]);
         let agent = server.agent(build(policy().attempt_timeout(SECOND * 3)));
