@@ -179,6 +179,7 @@ where
 {
     let judge = Arc::new(judge);
     Arc::new(move |builder: RetryPolicyBuilder| {
+        // Called once for every level of the document.
         let judge = Arc::clone(&judge);
         builder.classify_error(move |error: &E| judge(error))
     })
@@ -188,7 +189,7 @@ where
 fn why_unreadable<A: DeserializeOwned>(args: &Value, error: &str) -> String {
     let hidden = args.without_texts();
     let without = serde_json::from_value::<A>(hidden.to_json()).err();
-    // The same error, unless the texts themselves caused it.
+    // The error is shown if it is the same without the texts. Otherwise a text caused it, and it may quote one.
     let same = without.map(|without| without.to_string());
     let same = same.filter(|same| hidden.is_public() && *same == args.redact(error));
     match same {

@@ -60,6 +60,7 @@ enum ConditionsForm {
     #[serde(rename = "$list")]
     List(List<When>),
     #[serde(rename = "$other")]
+    /// Any other value, whose error shows how to write the list.
     Other(NoList),
 }
 
@@ -129,6 +130,7 @@ impl From<ConditionsForm> for Conditions {
     fn from(read: ConditionsForm) -> Self {
         let list = match read {
             ConditionsForm::List(List(list)) => list,
+            // Never reached: `NoList` is an error for every value.
             ConditionsForm::Other(_) => Vec::new(),
         };
         Self(rules::Condition::any(
@@ -171,9 +173,13 @@ fn tests(when: WhenKeys) -> Result<Vec<rules::Condition>, ConfigError> {
     use rules::Condition;
     fn any<T>(
         list: Vec<T>,
-        of: impl Fn(T) -> Result<Condition, ConfigError>,
+        condition: impl Fn(T) -> Result<Condition, ConfigError>,
     ) -> Result<Option<Condition>, ConfigError> {
-        let conditions = list.into_iter().map(of).collect::<Result<Vec<_>, _>>()?;
+        let conditions = list
+            .into_iter()
+            .map(condition)
+            .collect::<Result<Vec<_>, _>>()?;
+        // All items may have been invalid, and `any` of nothing would never hold.
         Ok((!conditions.is_empty()).then(|| Condition::any(conditions)))
     }
     fn either(holds: bool, condition: Condition) -> Condition {
@@ -204,12 +210,13 @@ fn tests(when: WhenKeys) -> Result<Vec<rules::Condition>, ConfigError> {
         when.all.map(|list| Condition::all(several(list))),
         when.not.map(|When(when)| !when),
     ];
-    let of_bodies = [
+    // The tests of a body must all hold, unlike those of headers, of which one must.
+    let body_tests = [
         when.json.map(|tests| tests.0),
         when.xml.map(|tests| tests.0),
     ];
-    let of_bodies = of_bodies.into_iter().flatten().flatten();
-    Ok(all.into_iter().flatten().chain(of_bodies).collect())
+    let body_tests = body_tests.into_iter().flatten().flatten();
+    Ok(all.into_iter().flatten().chain(body_tests).collect())
 }
 
 fn list<T>(several: Option<Several<T>>) -> Vec<T> {
@@ -277,7 +284,7 @@ impl TryFrom<ComparedForm> for Compared {
             }
             ComparedForm::Keys(keys) => *keys,
         };
-        let found = [
+        let given = [
             keys.is.map(|Texts(texts)| Value::is(texts)),
             keys.name.map(|Texts(texts)| Value::name(texts)),
             keys.starts
@@ -289,9 +296,10 @@ impl TryFrom<ComparedForm> for Compared {
                 .filter(|any| *any)
                 .map(|_| Value::any_number()),
         ];
-        let mut found = found.into_iter().flatten();
-        let value = match (found.next(), found.next(), &keys.part) {
+        let mut given = given.into_iter().flatten();
+        let value = match (given.next(), given.next(), &keys.part) {
             (Some(value), None, _) => value,
+            // A part by itself must be there, with any value.
             (None, None, Some(_)) => Value::any(),
             _ => {
                 return Err(
@@ -332,6 +340,7 @@ impl TryFrom<Places<HeaderKey>> for HeaderTests {
             Places::Values(values) => values,
         };
         let tests = named(values, "header", |name, Compared { value, part }| {
+            // The reader takes any key of a map, so the name is checked here.
             let name = header_name(name)?;
             let test = match part {
                 Some(Name(part)) => rules::Condition::head_part(name, &*part, value),
@@ -352,22 +361,22 @@ impl TryFrom<Places<JsonPlace>> for JsonTests {
     type Error = String;
 
     fn try_from(read: Places<JsonPlace>) -> Result<Self, String> {
-        let json = |place: &str, value| {
-            rules::Condition::json(place, value).map_err(|error| error.to_string())
+        let json = |location: &str, value| {
+            rules::Condition::json(location, value).map_err(|error| error.to_string())
         };
         let tests = match read {
-            Places::There(Several(places)) => {
-                let places = places.iter();
-                places
-                    .map(|JsonPlace(place)| json(place, rules::Value::any()))
+            Places::There(Several(locations)) => {
+                let locations = locations.iter();
+                locations
+                    .map(|JsonPlace(location)| json(location, rules::Value::any()))
                     .collect::<Result<_, _>>()?
             }
-            Places::Values(values) => named(values, "pointer", |place, compared| {
-                pointer(place)?;
+            Places::Values(values) => named(values, "pointer", |location, compared| {
+                pointer(location)?;
                 if compared.part.is_some() {
                     return Err("part is for headers".to_owned());
                 }
-                json(place, compared.value)
+                json(location, compared.value)
             })?,
         };
         Ok(Self(tests))
@@ -394,7 +403,7 @@ impl TryFrom<BTreeMap<String, Checked<Texts>>> for XmlTests {
 fn named<T>(
     map: BTreeMap<String, Checked<T>>,
     what: &str,
-    of: impl Fn(&str, T) -> Result<rules::Condition, String>,
+    condition: impl Fn(&str, T) -> Result<rules::Condition, String>,
 ) -> Result<Vec<rules::Condition>, String> {
     if map.is_empty() {
         return Err(format!(
@@ -404,7 +413,7 @@ fn named<T>(
     let given = map
         .into_iter()
         .filter_map(|(name, Checked(value))| Some((name, value?)));
-    given.map(|(name, value)| of(&name, value)).collect()
+    given.map(|(name, value)| condition(&name, value)).collect()
 }
 
 /// Checks a pointer. An invalid one may be a secret, so the error does not show it.

@@ -63,11 +63,11 @@ impl Resolver<'_> {
         &self,
         given: &Spanned<DialectChoice>,
         names: &[Arc<str>],
-        trail: &mut Vec<Arc<str>>,
+        chain: &mut Vec<Arc<str>>,
     ) -> Option<Dialect> {
         let all = names
             .iter()
-            .filter_map(|name| self.dialect(given, name, trail));
+            .filter_map(|name| self.dialect(given, name, chain));
         all.reduce(Dialect::and)
     }
 
@@ -76,18 +76,19 @@ impl Resolver<'_> {
         &self,
         given: &Spanned<DialectChoice>,
         name: &Arc<str>,
-        trail: &mut Vec<Arc<str>>,
+        chain: &mut Vec<Arc<str>>,
     ) -> Option<Dialect> {
         if let Some(own) = self.spec.dialects.get(&**name) {
-            if trail.contains(name) || trail.len() >= MAX_CHAIN {
-                trail.push(Arc::clone(name));
-                let way = trail.join(" -> ");
-                self.wrong(given, format!("from goes round in a circle: {way}"));
+            if chain.contains(name) || chain.len() >= MAX_CHAIN {
+                chain.push(Arc::clone(name));
+                let path = chain.join(" -> ");
+                self.wrong(given, format!("from goes round in a circle: {path}"));
                 return None;
             }
-            trail.push(Arc::clone(name));
-            let own = self.own_dialect(name, &own.value, trail);
-            trail.pop();
+            chain.push(Arc::clone(name));
+            let own = self.own_dialect(name, &own.value, chain);
+            // Several dialects may use the same one, which is no circle.
+            chain.pop();
             return Some(own);
         }
         let built_in = Dialect::get(name);
@@ -101,7 +102,7 @@ impl Resolver<'_> {
         built_in.ok()
     }
 
-    fn own_dialect(&self, name: &str, keys: &DialectKeys, trail: &mut Vec<Arc<str>>) -> Dialect {
+    fn own_dialect(&self, name: &str, keys: &DialectKeys, chain: &mut Vec<Arc<str>>) -> Dialect {
         let rows = keys.rows.iter().flat_map(|List(rows)| rows);
         let rows = rows.filter_map(|row| row.value.row());
         let own = rows.fold(Dialect::named(name), Dialect::row);
@@ -109,9 +110,10 @@ impl Resolver<'_> {
         let own = header.fold(own, Dialect::key_header);
         let own = keys.quoted_keys.into_iter().fold(own, Dialect::quoted_keys);
         let from = keys.from.as_ref().and_then(|given| match &given.value {
-            DialectChoice::These(names) => self.joined(given, names, trail),
+            DialectChoice::These(names) => self.joined(given, names, chain),
             DialectChoice::Nobody | DialectChoice::ByHost => None,
         });
+        // The dialect's own rows come first, since the first that matches decides.
         from.into_iter().fold(own, Dialect::and)
     }
 }

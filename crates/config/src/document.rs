@@ -43,11 +43,12 @@ macro_rules! place_block {
 
         impl $name {
             /// Takes out the keys of the level itself.
-            fn take_place(&mut self, gate: Option<Spanned<Gating>>) -> LevelSpec {
+            fn take_level(&mut self, gate: Option<Spanned<Gating>>) -> LevelSpec {
                 let mut own = self.retry.take().map(|RetryBlock(retry)| retry).unwrap_or_default();
+                // These keys are beside `retry`, and are merged with its fields as one layer.
                 own.gate = gate.map(|gate| {
-                    let text = gate.value.in_words();
-                    gate.in_words(text)
+                    let text = gate.value.to_text();
+                    gate.with_text(text)
                 });
                 own.dialect = self.dialect.take();
                 own.header_rules = self.header_rules.take();
@@ -64,6 +65,7 @@ macro_rules! place_block {
 
 place_block! {
     Root {
+        // For editors only.
         schema as "$schema": IgnoredAny,
         version: Version,
         fleet: FleetKeys,
@@ -72,6 +74,7 @@ place_block! {
     } {
         dialects: ByName<DialectKeys>,
         gate: Spanned<Gating>,
+        // Read one by one from the untyped document, so that a reload can skip unchanged ones.
         services: IgnoredAny,
     }
 }
@@ -161,7 +164,7 @@ block! {
 impl BudgetKeys {
     pub(super) fn builder(&self) -> RetryBudgetBuilder {
         type Set = fn(RetryBudgetBuilder, http_retry_core::policy::Decimal) -> RetryBudgetBuilder;
-        let of = [
+        let setters = [
             (
                 self.per_second.map(|number| number.0),
                 RetryBudgetBuilder::per_second as Set,
@@ -193,7 +196,8 @@ impl BudgetKeys {
         ];
         let growth = self.growth.iter().map(|growth| growth.0);
         let builder = growth.fold(RetryBudget::builder(), RetryBudgetBuilder::growth);
-        of.into_iter()
+        setters
+            .into_iter()
             .filter_map(|(number, set)| Some((number?, set)))
             .fold(builder, |builder, (number, set)| set(builder, number))
     }
@@ -216,7 +220,7 @@ pub(super) struct Spec {
     pub(super) budgets: BTreeMap<String, BudgetKeys>,
     pub(super) policies: BTreeMap<String, Retry>,
     pub(super) dialects: BTreeMap<String, Spanned<DialectKeys>>,
-    pub(super) place: LevelSpec,
+    pub(super) level: LevelSpec,
     pub(super) services: BTreeMap<String, Arc<ServiceSpec>>,
 }
 
@@ -230,7 +234,7 @@ pub(super) struct LevelSpec {
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct ServiceSpec {
-    pub(super) place: LevelSpec,
+    pub(super) level: LevelSpec,
     pub(super) membership: Membership,
     pub(super) matching: MatchKeys,
     pub(super) base_url: Option<String>,
@@ -241,7 +245,7 @@ pub(super) struct ServiceSpec {
 #[derive(Debug, Clone)]
 pub(super) struct RouteSpec {
     pub(super) name: Arc<str>,
-    pub(super) place: LevelSpec,
+    pub(super) level: LevelSpec,
     pub(super) matching: MatchKeys,
 }
 
@@ -282,18 +286,18 @@ impl Spec {
                 .map(|(name, given)| (name, *given.value.0))
                 .collect(),
             dialects: parts.named("dialects", root.dialects.take()),
-            place: root.take_place(gate),
+            level: root.take_level(gate),
             services: parts.services(document),
         }
     }
 
-    /// Reads the services of a document again, in which everything else is as it was for `self`. Services that `is_kept`
-    /// accepts are not read.
+    /// Reads the services of a document in which everything else is as in `self`. Services that `is_unchanged` accepts
+    /// are not read.
     pub(super) fn with_services(
         &self,
         document: &Value,
         problems: &Diagnostics,
-        is_kept: impl Fn(&str) -> bool,
+        is_unchanged: impl Fn(&str) -> bool,
     ) -> Self {
         let parts = Parts {
             path: Path::default(),
@@ -301,8 +305,8 @@ impl Spec {
         };
         let services = document.map_at("services").into_iter().flatten();
         let services = services.filter_map(|(name, value)| {
-            let kept = self.services.get(name).filter(|_| is_kept(name));
-            let service = kept
+            let unchanged = self.services.get(name).filter(|_| is_unchanged(name));
+            let service = unchanged
                 .map(Arc::clone)
                 .or_else(|| parts.service_at(name, value));
             Some((name.clone(), service?))
@@ -335,6 +339,7 @@ impl Parts<'_> {
         let Some(keys) = keys.filter(|_| !self.problems.are_within(path.as_str())) else {
             return;
         };
+        // A fleet of the program has its own settings.
         let needless = [
             ("prefix", keys.prefix.is_some()),
             ("wait", keys.wait.is_some()),
@@ -381,16 +386,20 @@ impl Parts<'_> {
     fn budget(&self, given: Spanned<BudgetKeys>) -> BudgetKeys {
         let path = given.path();
         // A number that could not be read would look like a missing one.
-        let are_read = !self.problems.are_within(path.as_str());
-        if let (true, Err(error)) = (are_read, given.value.builder().build()) {
+        let is_read = !self.problems.are_within(path.as_str());
+        if let (true, Err(error)) = (is_read, given.value.builder().build()) {
             let field = error.field().trim_start_matches("budget.");
-            let of = match field {
+            let bound = match field {
                 "initial" | "retry_cost" | "timeout_cost" | "gated_cost" => {
                     ", which is the capacity"
                 }
                 _ => "",
             };
-            let cause = format!("{} is not allowed: {}{of}", error.given(), error.allowed());
+            let cause = format!(
+                "{} is not allowed: {}{bound}",
+                error.given(),
+                error.allowed()
+            );
             self.problems.add(&path.key(field), &error.given(), cause);
         }
         given.value
@@ -399,6 +408,7 @@ impl Parts<'_> {
     fn services(&self, document: &Value) -> BTreeMap<String, Arc<ServiceSpec>> {
         let path = self.path.key("services");
         let Some(services) = document.map_at("services") else {
+            // A key with a null counts as absent.
             if let Some(other) = document
                 .at("services")
                 .filter(|value| **value != Value::Null)
@@ -418,9 +428,10 @@ impl Parts<'_> {
         services.collect()
     }
 
-    /// Reads a service. Each is read by itself, so that a service that has not changed need not be read again.
+    /// Reads one service. They are read separately, so that a reload can skip unchanged ones.
     fn service_at(&self, name: &str, value: &Value) -> Option<Arc<ServiceSpec>> {
         let path = self.path.key("services").key(name);
+        // Read even if the name is invalid, so that the problems inside are reported too.
         let Checked(read) = Reader::read_at(value, path.clone(), self.problems, Retry::KEYS);
         if let Some(cause) = shown::not_a_name(name) {
             self.problems.add(&path, &"", cause);
@@ -433,18 +444,19 @@ impl Parts<'_> {
         let path = given.path();
         let mut service = given.value;
         let gate = service.gate.take();
-        let mut place = service.take_place(gate);
+        let mut level = service.take_level(gate);
         if let Some(budget) = service.budget {
-            let own = &mut place.retry.get_or_insert_default().budget;
+            let own = &mut level.retry.get_or_insert_default().budget;
             if own.is_some() {
                 let cause = "retry.budget is set too: give one of the two";
                 self.problems.add(&path.key("budget"), &budget.text, cause);
             }
+            // Set even then, so that the name is checked as well.
             *own = Some(budget);
         }
         let routes = service.routes.map_or_else(Vec::new, |List(routes)| routes);
         ServiceSpec {
-            place,
+            level,
             membership: service.fleet.map(|Word(fleet)| fleet).unwrap_or_default(),
             matching: service.matching.unwrap_or_default().0,
             base_url: service.base_url.map(|BaseUrl(url)| url),
@@ -469,7 +481,7 @@ impl Parts<'_> {
             parts.required("name", route.name.is_some(), "name: NAME");
             let write = "match: {method: METHOD, path: \"/PATH\"}";
             parts.required("match", route.matching.is_some(), write);
-            let place = route.take_place(None);
+            let level = route.take_level(None);
             let (Some(Name(name)), Some(RouteMatch(matching))) = (route.name, route.matching)
             else {
                 continue;
@@ -481,7 +493,7 @@ impl Parts<'_> {
             }
             routes.push(RouteSpec {
                 name,
-                place,
+                level,
                 matching,
             });
         }

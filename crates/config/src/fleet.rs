@@ -19,17 +19,17 @@ pub(super) fn join(
     names: &RegisteredNames,
     problems: &Diagnostics,
 ) -> Option<Fleet> {
-    let place = Path::default().key("fleet");
+    let path = Path::default().key("fleet");
     match (&keys.redis, &keys.redis_env, &keys.uses) {
-        (None, None, Some(Name(name))) => named(name, names, &place, problems),
-        (Some(url), None, None) => made(keys, ("redis", &url.0), &place, problems),
+        (None, None, Some(Name(name))) => named(name, names, &path, problems),
+        (Some(url), None, None) => build(keys, ("redis", &url.0), &path, problems),
         (None, Some(Name(variable)), None) => {
-            let found = std::env::var(&**variable).ok();
-            if found.is_none() {
+            let url = std::env::var(&**variable).ok();
+            if url.is_none() {
                 let cause = format!("the environment has no {variable}");
-                problems.add(&place.key("redis_env"), variable, cause);
+                problems.add(&path.key("redis_env"), variable, cause);
             }
-            made(keys, ("redis_env", &found?), &place, problems)
+            build(keys, ("redis_env", &url?), &path, problems)
         }
         // Names no store or several, which is reported already.
         _ => None,
@@ -58,39 +58,40 @@ pub(super) fn share(services: ServicesBuilder, fleet: &Fleet) -> ServicesBuilder
 fn named(
     name: &str,
     names: &RegisteredNames,
-    place: &Path,
+    path: &Path,
     problems: &Diagnostics,
 ) -> Option<Fleet> {
-    let found = names.fleets.get(name);
-    if found.is_none() {
+    let fleet = names.fleets.get(name);
+    if fleet.is_none() {
         let unknown = Unknown {
             name,
             what: format!("\"{name}\" is no fleet of this program"),
             known: names.fleets.keys().map(|name| &**name),
         };
-        problems.unknown(place.key("use").as_str(), &name, unknown);
+        problems.unknown(path.key("use").as_str(), &name, unknown);
     }
-    found.cloned()
+    fleet.cloned()
 }
 
 /// Makes a fleet. An error of the builder is reported without the value, which may be a secret.
-fn made(
+fn build(
     keys: &FleetKeys,
     (key, url): (&str, &str),
-    place: &Path,
+    path: &Path,
     problems: &Diagnostics,
 ) -> Option<Fleet> {
     let prefix = keys.prefix.iter().cloned();
     let fleet = prefix.fold(Fleet::builder(), FleetBuilder::prefix);
     let wait = keys.wait.iter().map(|wait| wait.0);
     let fleet = wait.fold(fleet, FleetBuilder::wait);
-    let refused = |error: ConfigError| {
+    let report = |error: ConfigError| {
         let key = match error.field() {
             "fleet.prefix" => "prefix",
             "fleet.wait" => "wait",
+            // The URL is given by `redis` or by a variable.
             _ => key,
         };
-        problems.add(&place.key(key), &"", error.allowed());
+        problems.add(&path.key(key), &"", error.allowed());
     };
-    fleet.redis(url).map_err(refused).ok()
+    fleet.redis(url).map_err(report).ok()
 }

@@ -38,10 +38,10 @@ impl Resolver<'_> {
         self.layer_after(block, &mut Vec::new())
     }
 
-    fn layer_after(&self, block: &Retry, trail: &mut Vec<Arc<str>>) -> Retry {
+    fn layer_after(&self, block: &Retry, chain: &mut Vec<Arc<str>>) -> Retry {
         let mut own = block.clone();
         // Before layers are merged, so that either word for the limit overrides both of the layer below.
-        self.one_limit(&mut own);
+        self.merge_limits(&mut own);
         for (key, from) in own
             .on_exhausted
             .iter_mut()
@@ -50,6 +50,7 @@ impl Resolver<'_> {
             let cause = format!("{key} has no effect without failover");
             self.problems.at(&from, &"", cause);
         }
+        // Taken, so that the merged layer does not pass on the name.
         let Some(uses) = own.uses.take() else {
             return own;
         };
@@ -57,14 +58,14 @@ impl Resolver<'_> {
         if let Some(preset) = Retry::preset(name) {
             return own.merged_over(&preset);
         }
-        if trail.len() >= MAX_CHAIN {
+        if chain.len() >= MAX_CHAIN {
             let cause = format!("use goes through more than {MAX_CHAIN} policies");
             self.wrong(&uses, cause);
             return own;
         }
-        if trail.contains(name) {
-            trail.push(Arc::clone(name));
-            let cause = format!("use goes round in a circle: {}", trail.join(" -> "));
+        if chain.contains(name) {
+            chain.push(Arc::clone(name));
+            let cause = format!("use goes round in a circle: {}", chain.join(" -> "));
             self.wrong(&uses, cause);
             return own;
         }
@@ -74,12 +75,12 @@ impl Resolver<'_> {
             self.unknown(&uses, name, "is no policy", own_names.chain(presets));
             return own;
         };
-        trail.push(Arc::clone(name));
-        own.merged_over(&self.layer_after(used, trail))
+        chain.push(Arc::clone(name));
+        own.merged_over(&self.layer_after(used, chain))
     }
 
     /// Merges the two keys for a limit into one field, which an explanation calls `max_retries`.
-    fn one_limit(&self, own: &mut Retry) {
+    fn merge_limits(&self, own: &mut Retry) {
         let Some(attempts) = own.max_attempts.take() else {
             return;
         };
@@ -91,6 +92,7 @@ impl Resolver<'_> {
         }
         own.max_retries = Some(match attempts.value {
             Limit::Retries(in_all) => {
+                // At least one attempt, by the key's type.
                 let retries = in_all.saturating_sub(1);
                 attempts.with(Limit::Retries(retries), retries.to_string())
             }
@@ -109,6 +111,7 @@ impl Resolver<'_> {
             .as_ref()
             .and_then(|backoff| backoff.growth.as_ref());
         if let Some(Growth::Custom(name)) = growth.map(|growth| &growth.value) {
+            // Made only to report the unknown name: a known one is made for each level, with the merged arguments.
             if !self.names.backoffs.contains_key(name) {
                 self.custom_backoff(name, retry);
             }
@@ -119,6 +122,7 @@ impl Resolver<'_> {
         };
         match &given.value {
             ExhaustedAction::Failover(to, _) => {
+                // For its problems alone.
                 let _ = self.destination(to.service(), &given.from);
             }
             ExhaustedAction::DeadLetter(name) => self.check_dead_letter(given, name),
@@ -140,10 +144,10 @@ impl Resolver<'_> {
             return;
         };
         let Name(name) = &given.value;
-        let (own, of_code) = (&self.spec.budgets, &self.names.budgets);
-        if !own.contains_key(&**name) && !of_code.contains_key(name) {
-            let of_code = of_code.keys().map(|name| &**name);
-            let known = own.keys().map(String::as_str).chain(of_code);
+        let (own, from_code) = (&self.spec.budgets, &self.names.budgets);
+        if !own.contains_key(&**name) && !from_code.contains_key(name) {
+            let from_code = from_code.keys().map(|name| &**name);
+            let known = own.keys().map(String::as_str).chain(from_code);
             self.unknown(given, name, "is no budget", known);
         }
     }
@@ -174,8 +178,8 @@ impl Resolver<'_> {
             return None;
         };
         if service.base_url.is_none() {
-            let place = Path::default().key("services").key(name).key("base_url");
-            let cause = format!("\"{name}\" has no place to go to: give {}", place.as_str());
+            let path = Path::default().key("services").key(name).key("base_url");
+            let cause = format!("\"{name}\" has no place to go to: give {}", path.as_str());
             self.problems.at(from, &name, cause);
             return None;
         }

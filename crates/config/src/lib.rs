@@ -188,6 +188,7 @@ impl RetryConfig {
     /// Every problem of the changed document; the old one then stays in force.
     pub fn patch_service(&self, name: &str, change: &Document) -> Result<(), ConfigErrors> {
         let _writing = self.lock();
+        // Under the lock, so that no other change is lost between this copy and the new document.
         let mut document = Value::clone(&self.shared.live.load().document);
         document.entry("services").entry(name).merge(&change.0);
         self.put(Arc::new(document))
@@ -247,6 +248,7 @@ impl RetryConfig {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, ()> {
+        // Nothing is half done after a panic: the new document is stored in one step.
         let writing = self.shared.writing.lock();
         writing.unwrap_or_else(PoisonError::into_inner)
     }

@@ -28,8 +28,8 @@ pub(super) struct Live {
 const MAX_RULES: usize = 20_000;
 
 impl Live {
-    /// Builds a document, and keeps the budgets of the last one whose numbers are the same. Only services that changed are
-    /// read and built, if nothing else did.
+    /// Builds a document, and keeps the budgets of the last one whose numbers are the same. If only services have
+    /// changed, the others are neither read nor built.
     pub(super) fn load(
         document: Arc<Value>,
         names: &RegisteredNames,
@@ -52,7 +52,7 @@ impl Live {
         let fleet = fleet_of(&spec, names, before, &problems);
         let budgets = budgets(&spec, before, fleet.as_ref());
         // Counted before anything is built, since a short document can expand to very many rules.
-        let built = if rules_at_all_places(&spec) > MAX_RULES {
+        let built = if count_rules(&spec) > MAX_RULES {
             let cause = format!(
                 "has more than {MAX_RULES} rules, counted at every place where they decide"
             );
@@ -65,6 +65,7 @@ impl Live {
         problems.into_errors()?;
         let services = match built {
             Some(services) => services,
+            // Never reached: whatever prevents the build is a problem.
             None => {
                 return Err(ConfigErrors::one(
                     "the document",
@@ -81,13 +82,14 @@ impl Live {
         })
     }
 
-    /// Builds a document that differs from this one in some services only. Returns `None` if more differs, or if there is
-    /// any problem: only a whole load knows the paths of all problems.
+    /// Builds a document that differs from this one only in some services. Returns `None` if more differs, or if there
+    /// is any problem: only a whole load knows the paths of all problems.
     fn with_changed_services(
         &self,
         document: &Arc<Value>,
         names: &RegisteredNames,
     ) -> Option<Self> {
+        // A patch can make a document too large.
         if !document.is_same_without("services", &self.document) || document.check_size().is_err() {
             return None;
         }
@@ -95,18 +97,21 @@ impl Live {
             self.document.map_at("services")?,
             document.map_at("services")?,
         );
-        let is_kept = |name: &str| old.get(name) == new.get(name);
+        // Everything else is the same, so an equal value makes an equal service. If it names another one that changed,
+        // the builder builds it again.
+        let is_unchanged = |name: &str| old.get(name) == new.get(name);
         let problems = Diagnostics::default();
-        let spec = self.spec.with_services(document, &problems, is_kept);
-        if rules_at_all_places(&spec) > MAX_RULES {
+        let spec = self.spec.with_services(document, &problems, is_unchanged);
+        if count_rules(&spec) > MAX_RULES {
             return None;
         }
         let removed = old.keys().filter(|name| !new.contains_key(*name));
         let builder = self.services.to_builder();
         let builder = removed.fold(builder, |builder, name| builder.remove(name));
         let mut all = All::new(&spec, names, &problems, &self.budgets);
-        let document_level = all.resolver.place("document", None, &[&spec.place]);
-        let services = all.build_services(builder, &document_level, |name| !is_kept(name))?;
+        // For the services below it: the builder has the document's own policy already.
+        let document_level = all.resolver.resolve_level("document", None, &[&spec.level]);
+        let services = all.build_services(builder, &document_level, |name| !is_unchanged(name))?;
         problems.is_empty().then(|| Self {
             document: Arc::clone(document),
             services,
@@ -126,6 +131,7 @@ fn fleet_of(
     problems: &Diagnostics,
 ) -> Option<Fleet> {
     match before {
+        // Compared as written: a variable of the environment is read once, at the start.
         Some(before) if before.spec.fleet == spec.fleet => before.fleet.clone(),
         Some(_) => {
             let cause = "cannot change while the program runs: restart it";
@@ -133,8 +139,9 @@ fn fleet_of(
             None
         }
         None => {
-            let are_read = !problems.contains("fleet");
-            let keys = spec.fleet.as_ref().filter(|_| are_read);
+            // Invalid keys are reported already, and would look like missing ones.
+            let is_valid = !problems.contains("fleet");
+            let keys = spec.fleet.as_ref().filter(|_| is_valid);
             fleet::join(keys?, names, problems)
         }
     }
@@ -147,13 +154,13 @@ fn budgets(
     fleet: Option<&Fleet>,
 ) -> BTreeMap<String, (BudgetKeys, RetryBudget)> {
     let named = spec.budgets.iter().map(|(name, numbers)| {
-        let kept = before.and_then(|before| before.budgets.get(name));
-        let kept = kept.filter(|(old, _)| old == numbers);
+        let last = before.and_then(|before| before.budgets.get(name));
+        let unchanged = last.filter(|(old, _)| old == numbers);
         let make = || {
             let fleet = fleet.filter(|_| numbers.shared != Some(false));
             fleet::budget(fleet, name, numbers.builder())
         };
-        let budget = kept.map_or_else(make, |(_, budget)| budget.clone());
+        let budget = unchanged.map_or_else(make, |(_, budget)| budget.clone());
         (name.clone(), (numbers.clone(), budget))
     });
     named.collect()
@@ -189,14 +196,16 @@ impl<'a> All<'a> {
         let spec = self.resolver.spec;
         self.resolver.check_policies();
         self.resolver.check_dialects();
-        let document = self.resolver.place("document", None, &[&spec.place]);
+        let document = self
+            .resolver
+            .resolve_level("document", None, &[&spec.level]);
         let builder = Services::builder(document.policy.clone());
         let budget = self.budget(&document);
         let builder = budget
             .into_iter()
             .fold(builder, ServicesBuilder::rest_budget);
-        let of_code = self.resolver.names.budgets.iter();
-        let builder = of_code.fold(builder, |builder, (name, budget)| {
+        let from_code = self.resolver.names.budgets.iter();
+        let builder = from_code.fold(builder, |builder, (name, budget)| {
             builder.budget(Arc::clone(name), budget.clone())
         });
         // After the budgets of code, since they replace those of the same name.
@@ -212,6 +221,7 @@ impl<'a> All<'a> {
             let send = move |letter: &DeadLetter<'_>| to.on_dead_letter(letter);
             builder.dead_letters(Arc::clone(name), send)
         });
+        // Services without a budget of their own keep their tokens too.
         let builder = before.iter().fold(builder, |builder, before| {
             builder.following(&before.services)
         });
@@ -227,7 +237,7 @@ impl<'a> All<'a> {
         is_new: impl Fn(&str) -> bool,
     ) -> Option<Services> {
         let spec = self.resolver.spec;
-        self.note_failovers("services", document);
+        self.record_failovers("services", document);
         let new = spec.services.iter().filter(|(name, _)| is_new(name));
         let builder = new.fold(builder, |builder, (name, service)| {
             builder.service(self.service(name, service, document))
@@ -244,9 +254,9 @@ impl<'a> All<'a> {
     }
 
     fn service(&mut self, name: &str, spec: &ServiceSpec, document: &ResolvedLevel) -> Service {
-        let layers = [&self.resolver.spec.place, &spec.place];
-        let own = self.resolver.place(name, Some(document), &layers);
-        self.note_failovers(&format!("services.{name}"), &own);
+        let layers = [&self.resolver.spec.level, &spec.level];
+        let own = self.resolver.resolve_level(name, Some(document), &layers);
+        self.record_failovers(&format!("services.{name}"), &own);
         let service = Service::new(name, own.policy.clone());
         let service = spec
             .base_url
@@ -262,31 +272,32 @@ impl<'a> All<'a> {
         let service = matched(service, &spec.matching);
         spec.routes.iter().fold(service, |service, route| {
             let label = format!("{name}/{}", route.name);
-            let layers = [layers[0], layers[1], &route.place];
-            let placed = self.resolver.place(&label, Some(&own), &layers);
-            self.note_failovers(&format!("services.{label}"), &placed);
-            let built = ServiceRoute::new(Arc::clone(&route.name), placed.policy.clone());
+            let layers = [layers[0], layers[1], &route.level];
+            let resolved = self.resolver.resolve_level(&label, Some(&own), &layers);
+            self.record_failovers(&format!("services.{label}"), &resolved);
+            let built = ServiceRoute::new(Arc::clone(&route.name), resolved.policy.clone());
             let built = route.matching.paths().fold(built, ServiceRoute::path);
             let built = route
                 .matching
                 .methods()
                 .cloned()
                 .fold(built, ServiceRoute::method);
-            let budget = self.budget(&placed);
+            let budget = self.budget(&resolved);
             service.route(budget.into_iter().fold(built, ServiceRoute::budget))
         })
     }
 
-    fn budget(&self, place: &ResolvedLevel) -> Option<RetryBudget> {
-        let Name(name) = &place.retry.budget.as_ref()?.value;
+    fn budget(&self, level: &ResolvedLevel) -> Option<RetryBudget> {
+        let Name(name) = &level.retry.budget.as_ref()?.value;
+        // The document's budget replaces one of code with the same name.
         let own = self.budgets.get(&**name).map(|(_, budget)| budget);
         own.or_else(|| self.resolver.names.budgets.get(name))
             .cloned()
     }
 
     /// Records the failovers of a level, and checks that their destinations exist.
-    fn note_failovers(&mut self, label: &str, place: &ResolvedLevel) {
-        for (service, from) in place.failovers.iter() {
+    fn record_failovers(&mut self, label: &str, level: &ResolvedLevel) {
+        for (service, from) in level.failovers.iter() {
             if self.resolver.destination(service, from).is_some() {
                 let key = (label.to_owned(), Arc::clone(service));
                 self.failovers.insert(key, Arc::clone(from));
@@ -299,6 +310,7 @@ impl<'a> All<'a> {
     fn report(&self, error: &ConfigError) {
         let Some(label) = error.field().strip_suffix(".failover") else {
             let (problems, given) = (self.resolver.problems, error.given());
+            // Without any problem the error would be lost, and the document would count as valid.
             if problems.is_empty() {
                 let cause = format!("{given} is not allowed: {}", error.allowed());
                 problems.at(error.field(), &given, cause);
@@ -310,8 +322,9 @@ impl<'a> All<'a> {
             return;
         };
         let (service, broken) = (error.given(), error.allowed());
-        let of_all = broken.contains("circle") && !from.starts_with("services.");
-        let why = if of_all {
+        // A failover of the whole document applies at its own destination too, which closes the circle.
+        let is_everywhere = broken.contains("circle") && !from.starts_with("services.");
+        let why = if is_everywhere {
             format!(" (what the document says holds at {service} too)")
         } else {
             String::new()
@@ -331,20 +344,20 @@ fn matched(service: Service, matching: &MatchKeys) -> Service {
 
 /// Returns the number of rules to build: those of the document for every service and route, those of a service for
 /// itself and its routes.
-fn rules_at_all_places(spec: &Spec) -> usize {
+fn count_rules(spec: &Spec) -> usize {
     let services = spec.services.values();
-    let places = services
+    let levels = services
         .clone()
         .map(|service| service.routes.len().saturating_add(1));
-    let places = places.fold(1, usize::saturating_add);
+    let levels = levels.fold(1, usize::saturating_add);
     let own = services.map(|service| {
         let everywhere = service.routes.len().saturating_add(1);
-        let routes = service.routes.iter().map(|route| route.place.rules.len());
+        let routes = service.routes.iter().map(|route| route.level.rules.len());
         let routes = routes.fold(0, usize::saturating_add);
         everywhere
-            .saturating_mul(service.place.rules.len())
+            .saturating_mul(service.level.rules.len())
             .saturating_add(routes)
     });
-    let document = places.saturating_mul(spec.place.rules.len());
+    let document = levels.saturating_mul(spec.level.rules.len());
     own.fold(document, usize::saturating_add)
 }

@@ -6,7 +6,8 @@ use super::problems::{Diagnostics, Path};
 use http_retry_core::budget::{RetryBudget, RetryBudgetBuilder};
 use http_retry_core::services::ServicesBuilder;
 
-pub(super) type Fleet = std::convert::Infallible;
+#[derive(Clone)]
+pub(super) enum Fleet {}
 
 pub(super) fn join(_: &FleetKeys, _: &RegisteredNames, problems: &Diagnostics) -> Option<Fleet> {
     let cause =

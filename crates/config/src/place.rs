@@ -27,14 +27,14 @@ pub(super) type Failovers = Rc<BTreeMap<Arc<str>, Arc<str>>>;
 /// The rules of one level while they are built.
 struct Rules<'a> {
     retry: &'a Retry,
-    says: LevelExtras,
+    extras: LevelExtras,
     failovers: BTreeMap<Arc<str>, Arc<str>>,
 }
 
 impl Resolver<'_> {
     /// Returns the level of these layers, the most general first. If the last layer changes nothing, it is the
     /// enclosing level.
-    pub(super) fn place(
+    pub(super) fn resolve_level(
         &self,
         name: &str,
         around: Option<&ResolvedLevel>,
@@ -56,13 +56,14 @@ impl Resolver<'_> {
             Some(around) => Arc::clone(&around.retry),
             None => Arc::new(Retry::defaults()),
         };
+        // Only the last layer is merged here: the enclosing level has merged the others.
         let retry = match layers.last().and_then(|own| own.retry.as_deref()) {
             Some(own) => Arc::new(self.layer(own).merged_over(&outer)),
             None => outer,
         };
         let mut rules = Rules {
             retry: &retry,
-            says: LevelExtras {
+            extras: LevelExtras {
                 budget: value(&retry.budget).map(|name| name.0),
                 origins: retry.given(),
                 ..LevelExtras::default()
@@ -76,7 +77,8 @@ impl Resolver<'_> {
                 self.rule(rule, &mut rules);
             }
         }
-        rules.says.otherwise = layers
+        // Unlike rules, which add up, the most specific `otherwise` replaces the others.
+        rules.extras.otherwise = layers
             .iter()
             .rev()
             .find_map(|layer| layer.otherwise.as_ref())
@@ -84,9 +86,9 @@ impl Resolver<'_> {
                 Otherwise::Action(action) => action.clone(),
                 Otherwise::Retry(block) => self.retry_by(Some(block), &mut rules),
             });
-        rules.failover_at_last(&retry);
+        rules.add_exhausted_failover(&retry);
         ResolvedLevel {
-            policy: self.policy(name.to_owned(), &retry, rules.says),
+            policy: self.policy(name.to_owned(), &retry, rules.extras),
             failovers: Rc::new(rules.failovers),
             retry: Arc::clone(&retry),
         }
@@ -94,6 +96,7 @@ impl Resolver<'_> {
 
     /// Reports the first rule that follows a rule without a condition.
     fn check_reached(&self, rules: &[Spanned<Rule>]) {
+        // A rule with `as` classifies and lets the following ones decide, so it hides none of them.
         let decide = rules.iter().filter(|rule| rule.value.class.is_none());
         let mut after = decide.skip_while(|rule| rule.value.when.is_some());
         if let (Some(first), Some(next)) = (after.next(), after.next()) {
@@ -106,48 +109,51 @@ impl Resolver<'_> {
 
     fn rule(&self, given: &Spanned<Rule>, rules: &mut Rules<'_>) {
         let (rule, path) = (&given.value, given.path());
-        let (key, said) = match rule.effect() {
-            Ok(said) => said,
+        let (key, effect) = match rule.effect() {
+            Ok(effect) => effect,
             Err((Some(key), cause)) => return self.problems.add(&path.key(key), &"", cause),
             Err((None, cause)) => {
+                // A key that could not be read would look like a missing one.
                 if !self.problems.are_within(path.as_str()) {
                     self.problems.add(&path, &"", cause);
                 }
                 return;
             }
         };
-        let needless = rule.needless(&said);
+        let needless = rule.needless(&effect);
         for (key, why) in &needless {
             let cause = format!("{key} has no effect: {why}");
             self.problems.add(&path.key(key), &"", cause);
         }
+        // A rule without a name is called by its path.
         let name = rule.name.as_ref().map_or(&given.from, |name| &name.0);
         let from: Arc<str> = path.key(key).as_str().into();
-        let action = match said {
-            RuleEffect::Judges(row) => {
+        let action = match effect {
+            RuleEffect::Classify(row) => {
                 if let Err(error) = row.check() {
                     let cause = error.allowed().to_owned();
                     self.problems.add(&path.key("when"), &"", cause);
                     return;
                 }
-                let judged = rules.says.judged.clone();
-                rules.says.judged = judged.rule(Arc::clone(name), *row);
+                let rows = rules.extras.class_rows.clone();
+                rules.extras.class_rows = rows.rule(Arc::clone(name), *row);
                 return;
             }
             RuleEffect::Retry(block) => self.retry_by(block, rules),
             RuleEffect::Action(action) => action,
         };
         match &action {
-            Action::Wait(_) if !self.wait_is_right(rule, &from, rules.retry) => return,
+            Action::Wait(_) if !self.check_wait(rule, &from, rules.retry) => return,
             Action::Failover(to) => {
                 let service = to.service().into();
+                // The first path is kept: it is the most specific, and an error about the service points there.
                 rules.failovers.entry(service).or_insert(from);
             }
             _ => {}
         }
         let when = rule.when.as_ref().map(|when| when.0.clone());
         let builder = rules::Rule::when(when.unwrap_or_else(Condition::always));
-        // A path may be longer than the name of a rule may be.
+        // Names have at most 128 bytes, which the path of an unnamed rule may exceed. Such a rule stays unnamed.
         let name = Some(name).filter(|name| name.len() <= 128);
         let builder = name
             .into_iter()
@@ -158,12 +164,12 @@ impl Resolver<'_> {
         let builder = set.fold(builder, |rule, Set(set)| rule.set_headers(Arc::clone(set)));
         let takes_all = |rule: &rules::Rule| *rule.condition() == Condition::always();
         // A rule of an outer level is never reached after a rule without a condition.
-        if !rules.says.rules.last().is_some_and(takes_all) {
-            rules.says.rules.push(builder.then(action));
+        if !rules.extras.rules.last().is_some_and(takes_all) {
+            rules.extras.rules.push(builder.then(action));
         }
     }
 
-    fn wait_is_right(&self, rule: &Rule, from: &str, retry: &Retry) -> bool {
+    fn check_wait(&self, rule: &Rule, from: &str, retry: &Retry) -> bool {
         let wait = rule.wait.as_ref().or(rule.requeue.as_ref());
         let has_delay = wait.is_some_and(|wait| wait.delay.is_some());
         let ends = wait.is_some_and(super::rule::Wait::ends) || deadline(retry).is_some();
@@ -195,22 +201,23 @@ impl Resolver<'_> {
         };
         let retry = match block {
             Some(RetryBlock(block)) => {
-                self.check_is_of_the_place(&block.classify_error, "classify_error");
-                self.check_is_of_the_place(&block.hold_streams, "hold_streams");
+                self.check_outside_of_rules(&block.classify_error, "classify_error");
+                self.check_outside_of_rules(&block.hold_streams, "hold_streams");
                 self.layer(block).merged_over(&outer)
             }
             None => outer,
         };
-        rules.failover_at_last(&retry);
-        let says = LevelExtras {
-            budget: rules.says.budget.clone(),
+        // A failover of the rule's own block must exist too.
+        rules.add_exhausted_failover(&retry);
+        let extras = LevelExtras {
+            budget: rules.extras.budget.clone(),
             ..LevelExtras::default()
         };
-        Action::Retry(self.policy("rule".to_owned(), &retry, says))
+        Action::Retry(self.policy("rule".to_owned(), &retry, extras))
     }
 
     /// Reports a key that has no effect in a rule, since outcomes are judged before rules are tried.
-    fn check_is_of_the_place<T>(&self, given: &Option<Spanned<T>>, key: &str) {
+    fn check_outside_of_rules<T>(&self, given: &Option<Spanned<T>>, key: &str) {
         if let Some(given) = given {
             let cause =
                 format!("{key} has no effect in a rule: write it in the retry of the service");
@@ -220,7 +227,7 @@ impl Resolver<'_> {
 }
 
 impl Rules<'_> {
-    fn failover_at_last(&mut self, retry: &Retry) {
+    fn add_exhausted_failover(&mut self, retry: &Retry) {
         let end = retry.on_exhausted.as_ref().and_then(|end| end.end.as_ref());
         if let Some((ExhaustedAction::Failover(to, _), from)) =
             end.map(|end| (&end.value, &end.from))

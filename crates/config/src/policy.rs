@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub(super) struct LevelExtras {
     pub(super) rules: Vec<rules::Rule>,
     /// The rules that classify responses, as rows.
-    pub(super) judged: Dialect,
+    pub(super) class_rows: Dialect,
     pub(super) otherwise: Option<Action>,
     /// The budget of the level, which its policy need not name.
     pub(super) budget: Option<Arc<str>>,
@@ -30,7 +30,7 @@ impl Default for LevelExtras {
     fn default() -> Self {
         Self {
             rules: Vec::new(),
-            judged: Dialect::named("rules"),
+            class_rows: Dialect::named("rules"),
             otherwise: None,
             budget: None,
             origins: Vec::new(),
@@ -40,31 +40,35 @@ impl Default for LevelExtras {
 
 impl Resolver<'_> {
     /// Returns the policy of merged layers and the other parts of a level.
-    pub(super) fn policy(&self, name: String, retry: &Retry, says: LevelExtras) -> RetryPolicy {
+    pub(super) fn policy(&self, name: String, retry: &Retry, extras: LevelExtras) -> RetryPolicy {
         let builder = self.limits(retry).name(name).backoff(self.backoff(retry));
         let builder = self.with_lists(builder, retry);
-        let builder = if says.judged.is_empty() {
+        // Classifiers are asked in the order of these calls: the document's `as` rules, those of code, that of a
+        // preset. A dialect follows all of them, whenever it is added.
+        let builder = if extras.class_rows.is_empty() {
             builder
         } else {
-            builder.classifier(says.judged)
+            builder.classifier(extras.class_rows)
         };
         let builder = self.with_dialect(builder, retry);
         let builder = self.extended(builder, retry);
         let budget = value(&retry.budget).map(|name| name.0);
-        let budget = budget.filter(|name| Some(name) != says.budget.as_ref());
+        // The budget of a level is passed on as a handle; only a rule with another budget has one to name.
+        let budget = budget.filter(|name| Some(name) != extras.budget.as_ref());
         let builder = budget
             .into_iter()
             .fold(builder, RetryPolicyBuilder::budget_named);
-        let rules = says.rules.into_iter();
+        let rules = extras.rules.into_iter();
         let builder = rules.fold(builder, RetryPolicyBuilder::rule);
-        let otherwise = says.otherwise.into_iter();
+        let otherwise = extras.otherwise.into_iter();
         let builder = otherwise.fold(builder, RetryPolicyBuilder::otherwise);
-        let origins = says.origins.into_iter();
+        let origins = extras.origins.into_iter();
         let builder = origins.fold(builder, |builder, (field, text, from)| {
             builder.origin(field, text, from)
         });
         builder.build().unwrap_or_else(|error| {
             self.refused(retry, &error);
+            // Never used: a document with a problem is rejected.
             RetryPolicy::default()
         })
     }
@@ -80,6 +84,7 @@ impl Resolver<'_> {
             }
             _ => 0,
         };
+        // Only a policy made from `never()` counts as off; one with 0 retries does not.
         let builder = if limit == Some(Limit::Never) {
             RetryPolicy::never().to_builder()
         } else {
@@ -88,16 +93,16 @@ impl Resolver<'_> {
         let builder = retry.set_plain(builder);
         let gate = value(&retry.gate);
         let wait = gate.and_then(|gate| gate.wait);
-        // The builder rejects a limit that has no effect.
+        // The builder rejects a limit without effect, and a preset's may remain where the level turned its gate off.
         let refused = value(&retry.max_refused).filter(|_| wait.is_some() && retries > 0);
         let delays = retry.retry_after.as_ref();
-        let asked = delays
+        let longest = delays
             .and_then(|delays| value(&delays.max))
             .and_then(|max| max.0);
         builder
             .max_retries(retries)
             .max_refused(refused.map(|refused| refused.0).unwrap_or_default())
-            .max_server_delay(asked)
+            .max_server_delay(longest)
             .max_gate_wait(wait)
             .quotas_at_once(gate.and_then(|gate| gate.quotas_at_once) == Some(true))
     }
@@ -141,6 +146,7 @@ impl Resolver<'_> {
                 let Some(dialect) = self.dialect_of(given, names) else {
                     return builder;
                 };
+                // `build` would refuse it too, but would not know its path.
                 if let Err(error) = dialect.check() {
                     self.wrong(given, format!("{} {}", error.given(), error.allowed()));
                     return builder;
@@ -159,7 +165,7 @@ impl Resolver<'_> {
         let errors = named.chain(&self.names.errors);
         let builder = errors.fold(builder, |builder, teach| teach(builder));
         let own = self.names.classifiers.iter().cloned();
-        let own = own.chain(of_preset(retry));
+        let own = own.chain(preset_classifier(retry));
         let builder = own.fold(builder, RetryPolicyBuilder::classifier);
         for_models(builder, retry)
     }
@@ -175,8 +181,8 @@ impl Resolver<'_> {
 
     fn on_exhausted(&self, retry: &Retry) -> rules::OnExhausted {
         use rules::OnExhausted;
-        let last = retry.on_exhausted.as_ref();
-        let Some(given) = last.and_then(|last| last.end.as_ref()) else {
+        let block = retry.on_exhausted.as_ref();
+        let Some(given) = block.and_then(|block| block.end.as_ref()) else {
             return OnExhausted::Last;
         };
         match &given.value {
@@ -191,6 +197,7 @@ impl Resolver<'_> {
                 OnExhausted::dead_letter(Arc::clone(name))
             }
             ExhaustedAction::Respond => {
+                // Without a response there is a problem, and the fallback is never used.
                 let canned = self.canned_response(retry, given);
                 canned.map_or(OnExhausted::Last, OnExhausted::Respond)
             }
@@ -202,11 +209,12 @@ impl Resolver<'_> {
         retry: &Retry,
         given: &Spanned<ExhaustedAction>,
     ) -> Option<CannedResponse> {
-        let last = retry.on_exhausted.as_ref();
-        let response = last
-            .and_then(|last| last.respond.clone())
+        let block = retry.on_exhausted.as_ref();
+        let response = block
+            .and_then(|block| block.respond.clone())
             .unwrap_or_default();
         let status = value(&response.status);
+        // A status that could not be read would look like a missing one.
         if status.is_none() && !self.problems.are_within(&given.from) {
             let cause = "respond has no status: write {respond: {status: 503}}";
             self.wrong(given, cause);
@@ -232,6 +240,7 @@ impl Resolver<'_> {
         };
         let jitter = retry.jitter.clone().unwrap_or_default();
         let (least, most) = (value(&jitter.min), value(&jitter.max));
+        // A word and a map both set `decorrelated`, so that it is known which of the two is above the other.
         let jitter = match (value(&jitter.decorrelated), least, most) {
             (Some(true), ..) => Jitter::Decorrelated,
             (_, None, None) => Jitter::Full,
@@ -264,6 +273,7 @@ impl Resolver<'_> {
             return Backoff::none();
         };
         let args = backoff.and_then(|backoff| backoff.args.as_ref());
+        // A schedule without arguments is read from a null, which suits `()` and `Option`.
         let made: Result<Ceiling, String> = make(args.map_or(&Value::Null, |args| &args.0.value.0));
         match made {
             Ok(ceiling) => Backoff::custom(move |retry| ceiling(retry)),
@@ -278,10 +288,12 @@ impl Resolver<'_> {
     /// Reports an error of the builder at the path that caused it.
     fn refused(&self, retry: &Retry, error: &ConfigError) {
         let field = error.field().trim_start_matches("backoff.");
+        // The document writes the builder's schedule as a list under `backoff`.
         let field = match field {
             "schedule" => "backoff",
             other => other,
         };
+        // The setting that the builder has compared the field with.
         let bound = match field {
             "base" => "max_delay",
             "attempt_timeout" => "deadline",
@@ -289,29 +301,30 @@ impl Resolver<'_> {
             _ => "",
         };
         let all = retry.given();
-        let of = |wanted: &str| {
-            let found = all.iter().find(|(field, ..)| field == wanted);
-            found.map(|(_, text, from)| (&**text, &**from))
+        let written = |wanted: &str| {
+            let entry = all.iter().find(|(field, ..)| field == wanted);
+            entry.map(|(_, text, from)| (&**text, &**from))
         };
-        let given = of(field);
+        let given = written(field);
         let (text, from) = given.unwrap_or((error.given(), field));
         let is_built_in = given.is_some_and(|(_, from)| !is_written(from));
         // A default cannot be edited, so the problem is reported at the bound that is written.
-        let (place, cause) = match of(bound) {
-            Some((most, place)) if is_built_in && is_written(place) => {
+        let (path, cause) = match written(bound) {
+            Some((most, path)) if is_built_in && is_written(path) => {
                 let least = format!("must be at least {field}, which is {text} ({from})");
                 let cause = format!("{most} is not allowed: {least}: give {field} too");
-                (place, cause)
+                (path, cause)
             }
             most => {
                 let allowed = error.allowed();
                 let allowed = allowed.replace("use Backoff::none()", "write backoff: none");
+                // A bound from another block is named with its path, since it is not in sight.
                 let far = most.filter(|(_, most)| block_of(most) != block_of(from));
                 let at = far.map_or_else(String::new, |(_, far)| format!(" ({far})"));
                 (from, format!("{text} is not allowed: {allowed}{at}"))
             }
         };
-        self.problems.at(place, &text, cause);
+        self.problems.at(path, &text, cause);
     }
 }
 
@@ -323,10 +336,11 @@ pub(super) fn no_deadline(retry: &Retry) -> String {
 
 fn block_of(from: &str) -> Option<&str> {
     let (block, _) = from.rsplit_once('.')?;
+    // A bound is under `jitter` if it is from a map, and beside it if it is from a word.
     Some(block.trim_end_matches(".jitter"))
 }
 
-fn of_preset(retry: &Retry) -> Option<Arc<dyn Classify>> {
+fn preset_classifier(retry: &Retry) -> Option<Arc<dyn Classify>> {
     let is_llm = value(&retry.classifier) == Some(true);
     is_llm.then(|| Arc::new(http_retry_dialects::llm::LlmClassifier::new()) as Arc<dyn Classify>)
 }

@@ -28,9 +28,9 @@ pub struct ConfigErrors {
 
 impl ConfigErrors {
     /// Creates an error with one problem.
-    pub(super) fn one(place: &'static str, cause: &'static str) -> Self {
+    pub(super) fn one(path: &'static str, cause: &'static str) -> Self {
         Self {
-            problems: vec![ConfigError::sentence(place, "", cause)],
+            problems: vec![ConfigError::sentence(path, "", cause)],
             more: 0,
         }
     }
@@ -93,14 +93,14 @@ impl Path {
 }
 
 impl From<Path> for String {
-    fn from(Path(place): Path) -> Self {
-        place.as_ref().to_owned()
+    fn from(Path(path): Path) -> Self {
+        path.as_ref().to_owned()
     }
 }
 
 impl From<&Arc<str>> for Path {
-    fn from(place: &Arc<str>) -> Self {
-        Self(Arc::clone(place))
+    fn from(path: &Arc<str>) -> Self {
+        Self(Arc::clone(path))
     }
 }
 
@@ -109,7 +109,7 @@ pub(super) struct Diagnostics(RefCell<ProblemList>);
 
 #[derive(Debug, Default)]
 struct ProblemList {
-    told: Vec<ConfigError>,
+    reported: Vec<ConfigError>,
     /// Hashes of path and cause, since the same problem may occur at every service.
     seen: HashSet<u64>,
 }
@@ -127,19 +127,19 @@ impl Diagnostics {
         self.at(path.as_str(), given, cause);
     }
 
-    pub(super) fn at(&self, place: &str, given: &dyn Display, cause: impl Into<String>) {
-        self.report(place, given, cause.into(), |cause| cause);
+    pub(super) fn at(&self, path: &str, given: &dyn Display, cause: impl Into<String>) {
+        self.report(path, given, cause.into(), |cause| cause);
     }
 
     /// Reports an unknown name, with the nearest known one, or with all of them.
     pub(super) fn unknown<'k, K: IntoIterator<Item = &'k str>>(
         &self,
-        place: &str,
+        path: &str,
         given: &dyn Display,
         unknown: Unknown<'_, K>,
     ) {
         let Unknown { name, what, known } = unknown;
-        self.report(place, given, what, |what| {
+        self.report(path, given, what, |what| {
             let known: Vec<&str> = known.into_iter().collect();
             format!("{what}: {}", hint(name, &known))
         });
@@ -147,15 +147,16 @@ impl Diagnostics {
 
     /// Returns `true` if there are no problems so far.
     pub(super) fn is_empty(&self) -> bool {
-        self.0.borrow().told.is_empty()
+        self.0.borrow().reported.is_empty()
     }
 
     /// Returns `true` if there is, or may be, a problem below a path. Once the most problems are reported, it is always
     /// `true`.
     pub(super) fn are_within(&self, path: &str) -> bool {
-        let found = self.0.borrow();
-        found.told.len() >= MAX_REPORTED
-            || found.told.iter().any(|problem| {
+        let list = self.0.borrow();
+        // Later problems are only counted, so the path may have one.
+        list.reported.len() >= MAX_REPORTED
+            || list.reported.iter().any(|problem| {
                 let rest = problem.field().strip_prefix(path);
                 rest.is_some_and(|rest| rest.starts_with(['.', '[']))
             })
@@ -163,40 +164,42 @@ impl Diagnostics {
 
     /// Returns `true` if there is, or may be, a problem at a path or below it.
     pub(super) fn contains(&self, path: &str) -> bool {
-        let is_at = self.0.borrow().told.iter().any(|told| told.field() == path);
+        let is_at = |problem: &ConfigError| problem.field() == path;
+        let is_at = self.0.borrow().reported.iter().any(is_at);
         is_at || self.are_within(path)
     }
 
     /// Returns the problems as an error if there are any.
     pub(super) fn into_errors(self) -> Result<(), ConfigErrors> {
-        let ProblemList { told, seen } = self.0.into_inner();
-        if told.is_empty() {
+        let ProblemList { reported, seen } = self.0.into_inner();
+        if reported.is_empty() {
             return Ok(());
         }
-        let more = seen.len().saturating_sub(told.len());
-        let problems = told;
+        let more = seen.len().saturating_sub(reported.len());
+        let problems = reported;
         Err(ConfigErrors { problems, more })
     }
 
     fn report(
         &self,
-        place: &str,
+        path: &str,
         given: &dyn Display,
         cause: String,
         whole: impl FnOnce(String) -> String,
     ) {
-        let mut found = self.0.borrow_mut();
-        let is_new = found.seen.insert(hash(place, &cause));
-        if is_new && found.told.len() < MAX_REPORTED {
-            let problem = ConfigError::sentence(place.to_owned(), given, whole(cause));
-            found.told.push(problem);
+        let mut list = self.0.borrow_mut();
+        let is_new = list.seen.insert(hash(path, &cause));
+        if is_new && list.reported.len() < MAX_REPORTED {
+            // The hint is made only now: comparing with every known name is the expensive part of a problem.
+            let problem = ConfigError::sentence(path.to_owned(), given, whole(cause));
+            list.reported.push(problem);
         }
     }
 }
 
-fn hash(place: &str, cause: &str) -> u64 {
+fn hash(path: &str, cause: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (place, cause).hash(&mut hasher);
+    (path, cause).hash(&mut hasher);
     hasher.finish()
 }
 
@@ -227,10 +230,12 @@ fn listed(known: &[&str]) -> String {
 /// Returns the known word that ends in the given one, or else the most similar one.
 pub(super) fn nearest<'a>(given: &str, known: &[&'a str]) -> Option<&'a str> {
     const MIN_SIMILARITY: f64 = 0.75;
+    // The comparison is quadratic in the lengths, and a document can have many names and long keys.
     if !is_short(given) || known.len() > MAX_COMPARED {
         return None;
     }
     let plain = given.to_ascii_lowercase();
+    // `delay` for `max_delay`, and so on.
     let ends = |word: &&&str| {
         let start = word.strip_suffix(plain.as_str());
         start.is_some_and(|start| start.ends_with('_'))
@@ -238,7 +243,7 @@ pub(super) fn nearest<'a>(given: &str, known: &[&'a str]) -> Option<&'a str> {
     let near = known
         .iter()
         .map(|word| (strsim::jaro_winkler(&plain, word), word))
-        .filter(|(likeness, _)| *likeness >= MIN_SIMILARITY)
+        .filter(|(similarity, _)| *similarity >= MIN_SIMILARITY)
         .max_by(|(one, _), (other, _)| one.total_cmp(other));
     let ending = known.iter().find(ends);
     ending.or(near.map(|(_, word)| word)).copied()

@@ -55,7 +55,7 @@ pub(super) struct Hidden<T>(pub(super) T);
 #[derive(Debug, Clone)]
 pub(super) struct Checked<T>(pub(super) Option<T>);
 
-/// A value whose own error is reported at its path.
+/// A value whose own error is reported at its path: [`Reader::deserialize_newtype_struct`] does so for every newtype.
 #[derive(serde::Deserialize)]
 struct OwnErrorAt<T>(T);
 
@@ -63,7 +63,7 @@ const GIVEN: &str = "$given";
 const HIDDEN: &str = "$hidden";
 
 /// Reads a field of a [`block`].
-pub(super) fn kept<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+pub(super) fn optional<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     reader: D,
 ) -> Result<Option<T>, D::Error> {
     let Checked(value) = Checked::deserialize(reader)?;
@@ -79,7 +79,7 @@ macro_rules! block {
         pub(crate) struct $name {
             $(
                 $(#[$doc])*
-                #[serde($(rename = $key,)? deserialize_with = "crate::reader::kept")]
+                #[serde($(rename = $key,)? deserialize_with = "crate::reader::optional")]
                 pub(crate) $field: Option<$type>,
             )+
         }
@@ -90,7 +90,7 @@ pub(super) use block;
 
 impl<T> Spanned<T> {
     /// Replaces the text of the value.
-    pub(super) fn in_words(self, text: impl Into<Arc<str>>) -> Self {
+    pub(super) fn with_text(self, text: impl Into<Arc<str>>) -> Self {
         let text = text.into();
         Self { text, ..self }
     }
@@ -116,8 +116,8 @@ pub(super) fn is_written(from: &str) -> bool {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Checked<T> {
     fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
-        let told = OwnErrorAt::deserialize(reader).ok();
-        Ok(Self(told.map(|OwnErrorAt(value)| value)))
+        let read = OwnErrorAt::deserialize(reader).ok();
+        Ok(Self(read.map(|OwnErrorAt(value)| value)))
     }
 }
 
@@ -177,17 +177,17 @@ impl<'a> Reader<'a> {
     /// Reports a cause at this path, unless there is a problem below it, which is more precise.
     fn report(&self, Cause(cause): Cause) -> Cause {
         let has_parts = matches!(self.value, Value::Map(_) | Value::List(_));
-        let is_news = !has_parts || !self.problems.are_within(self.path.as_str());
-        if let Some(cause) = cause.filter(|_| is_news) {
+        let is_new = !has_parts || !self.problems.are_within(self.path.as_str());
+        if let Some(cause) = cause.filter(|_| is_new) {
             let shown = self.shown();
-            // If a cause leaves the value out, it may have a reason for it.
+            // A cause without the value leaves it out on purpose, since it may be a secret.
             let given = if cause.contains(&shown) { &*shown } else { "" };
             self.problems.add(&self.path, &given, cause);
         }
         Cause(None)
     }
 
-    /// Returns the entries with known keys, in the order of these.
+    /// Returns the entries with known keys, in the order of the keys.
     fn known_entries(
         &self,
         map: &'a BTreeMap<String, Value>,
@@ -203,6 +203,7 @@ impl<'a> Reader<'a> {
         let mut entries: Vec<_> = entries.collect();
         entries.sort_unstable_by_key(|(position, ..)| *position);
         for (_, key, value) in entries {
+            // A key without a value counts as missing, as YAML users expect of one whose lines are commented out.
             if *value == Value::Null {
                 self.report_empty(name, key);
             } else {
@@ -214,6 +215,7 @@ impl<'a> Reader<'a> {
 
     /// Reports a null for a key that must have a value, as that of an action must.
     fn report_empty(&self, name: &str, key: &str) {
+        // A rule whose `retry` has no value would otherwise be one without an action.
         if matches!((name, key), ("Rule" | "OtherwiseRetry", "retry")) {
             let cause = "has nothing in it: write retry: {max_attempts: 3}, or {} for the settings of this place";
             self.problems.add(&self.path.key(key), &"", cause);
@@ -223,6 +225,7 @@ impl<'a> Reader<'a> {
     fn report_unknown(&self, map: &BTreeMap<String, Value>, keys: &'static [&'static str]) {
         for key in map.keys().filter(|key| !keys.contains(&key.as_str())) {
             let shown = shown::key(key);
+            // A suggestion would name a key of this map, while the mistake is the level.
             if keys.contains(&"retry") && self.retry_keys.contains(&key.as_str()) {
                 let cause = format!("is a key of retry: write retry: {{{key}: ..}}");
                 self.problems.add(&self.path.key(key), &shown, cause);
@@ -305,6 +308,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         };
         let entries = Entries::of(self.known_entries(map, name, keys), self.clone());
         let read = visitor.visit_map(entries);
+        // After the known keys, and also if one of those is invalid: a misspelt key may be the cause.
         self.report_unknown(map, keys);
         read
     }
@@ -318,9 +322,9 @@ impl<'de> Deserializer<'de> for Reader<'de> {
             is_hidden: self.is_hidden || name == HIDDEN,
             ..self
         };
-        let place = inside.clone();
+        let reporter = inside.clone();
         let read = visitor.visit_newtype_struct(inside);
-        read.map_err(|wrong| place.report(wrong))
+        read.map_err(|cause| reporter.report(cause))
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -417,6 +421,7 @@ impl<'de> MapAccess<'de> for Entries<'de> {
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Cause> {
         match self.next.take() {
             Some(value) => seed.deserialize(value),
+            // Never reached: serde reads a value only after its key.
             None => Err(Cause(None)),
         }
     }
@@ -436,6 +441,7 @@ impl<'de> SeqAccess<'de> for GivenParts<'de> {
         *part = part.saturating_add(1);
         let text = match *part {
             1 => return seed.deserialize(reader.clone()).map(Some),
+            // The text ends up in explanations, which operators log.
             2 if reader.is_hidden => "given".to_owned(),
             2 => reader.shown().trim_matches('"').to_owned(),
             _ => reader.path.clone().into(),

@@ -36,6 +36,7 @@ pub(super) trait Layer: Clone {
 pub(super) type Field = (Cow<'static, str>, Arc<str>, Arc<str>);
 
 impl<T: Clone> Layer for Spanned<T> {
+    // The layer above wins.
     fn merge_below(&mut self, _: &Self) {}
 
     fn fields(&self, name: Cow<'static, str>, all: &mut Vec<Field>) {
@@ -85,20 +86,20 @@ pub(super) use layer;
 /// Defines the settings: each key once, with its type.
 macro_rules! settings {
     ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $field:ident $(as $key:literal)?: $type:ty,)+ }
-     of the place { $($(#[$placed_doc:meta])* $placed:ident: $placed_type:ty,)+ }) => {
+     of the level { $($(#[$level_doc:meta])* $level_field:ident: $level_type:ty,)+ }) => {
         $(#[$about])*
         #[derive(Debug, Clone, Default, Deserialize)]
         #[serde(default)]
         pub(crate) struct $name {
             $(
                 $(#[$doc])*
-                #[serde($(rename = $key,)? deserialize_with = "crate::reader::kept")]
+                #[serde($(rename = $key,)? deserialize_with = "crate::reader::optional")]
                 pub(crate) $field: Option<$type>,
             )+
             $(
-                $(#[$placed_doc])*
+                $(#[$level_doc])*
                 #[serde(skip)]
-                pub(crate) $placed: Option<$placed_type>,
+                pub(crate) $level_field: Option<$level_type>,
             )+
         }
 
@@ -106,7 +107,7 @@ macro_rules! settings {
             pub(crate) const KEYS: &'static [&'static str] = &[$(layer!(@key $field $($key)?)),+];
         }
 
-        layer! { $name { $($field $(as $key)?,)+ $($placed,)+ } }
+        layer! { $name { $($field $(as $key)?,)+ $($level_field,)+ } }
     };
 }
 
@@ -138,7 +139,7 @@ settings! {
         hold_streams: Spanned<Hold>,
         on_exhausted: OnExhausted,
         credentials: Spanned<Few<HeaderKey>>,
-    } of the place {
+    } of the level {
         gate: Spanned<Gating>,
         dialect: Spanned<DialectChoice>,
         header_rules: Spanned<bool>,
@@ -178,26 +179,28 @@ impl From<RetryForm> for RetryBlock {
                 uses: Some(name),
                 ..Retry::default()
             }),
+            // Never reached: `Nothing` is an error for every value.
             RetryForm::Nothing(_) => Box::default(),
         };
         // An explanation shows the names rather than only that there is a list.
         retry.classify_error = retry.classify_error.map(|names| {
             let text = joined(&names.value.0, |name| &name.0);
-            names.in_words(text)
+            names.with_text(text)
         });
         retry.credentials = retry.credentials.map(|names| {
             let text = joined(&names.value.0, |name| name.0.as_str());
-            names.in_words(text)
+            names.with_text(text)
         });
+        // The same for settings, of which it would show only that there is a map.
         let truncate = retry.truncate.take();
         retry.truncate = truncate.map(|cut| {
-            let text = cut.value.in_words();
-            cut.in_words(text)
+            let text = cut.value.to_text();
+            cut.with_text(text)
         });
         let hold = retry.hold_streams.take();
         retry.hold_streams = hold.map(|hold| {
-            let text = hold.value.in_words();
-            hold.in_words(text)
+            let text = hold.value.to_text();
+            hold.with_text(text)
         });
         Self(retry)
     }
@@ -211,8 +214,8 @@ pub(super) fn deadline(retry: &Retry) -> Option<std::time::Duration> {
     value(&retry.deadline).and_then(|deadline| deadline.0)
 }
 
-fn joined<T>(names: &[T], of: fn(&T) -> &str) -> String {
-    let names: Vec<&str> = names.iter().map(of).collect();
+fn joined<T>(names: &[T], name: fn(&T) -> &str) -> String {
+    let names: Vec<&str> = names.iter().map(name).collect();
     names.join(", ")
 }
 
@@ -282,6 +285,7 @@ impl<const LEAST: u32> TryFrom<Value> for Limit<LEAST> {
     type Error = String;
 
     fn try_from(value: Value) -> Result<Self, String> {
+        // The largest number stands for no limit, and one more attempt than retries must fit.
         const MOST: u32 = u32::MAX - 1;
         match value {
             Value::Text(text) if text == "unlimited" => Ok(Self::Unlimited),

@@ -35,6 +35,7 @@ macro_rules! meaning_block {
                 let meaning = match self.reach {
                     Some(Word(Reach::Refused)) => meaning.refused(),
                     Some(_) => meaning.answered(),
+                    // The class has a default of its own.
                     None => meaning,
                 };
                 let delays = self.delay_from.iter().flat_map(|delays| &delays.0).cloned();
@@ -184,7 +185,7 @@ impl TryFrom<DelayKeys> for DelayFrom {
                 Some(Location::head_part(name.as_str(), part))
             }
             (None, None, _) if prose => Some(Location::prose()),
-            (header, json, _) if !prose => place(header.as_ref(), json.as_ref()),
+            (header, json, _) if !prose => location(header.as_ref(), json.as_ref()),
             _ => None,
         };
         let at = at.ok_or("must hold exactly one of header, json and prose")?;
@@ -194,7 +195,7 @@ impl TryFrom<DelayKeys> for DelayFrom {
 }
 
 /// Returns the location if exactly one of a header and a JSON pointer is given.
-fn place(header: Option<&HeaderKey>, json: Option<&JsonPlace>) -> Option<Location> {
+fn location(header: Option<&HeaderKey>, json: Option<&JsonPlace>) -> Option<Location> {
     match (header, json) {
         (Some(HeaderKey(name)), None) => Some(Location::head(name.as_str())),
         (None, Some(JsonPlace(pointer))) => Some(Location::json(pointer)),
@@ -234,7 +235,7 @@ impl TryFrom<ScopeForm> for ScopeFrom {
             ScopeForm::Word(Word(scope)) => return Ok(Self::This(scope)),
             ScopeForm::Named(keys) => keys,
         };
-        let at = place(keys.header.as_ref(), keys.json.as_ref());
+        let at = location(keys.header.as_ref(), keys.json.as_ref());
         at.map(Self::Named)
             .ok_or("must hold exactly one of header and json")
     }
@@ -267,7 +268,7 @@ pub(super) enum RuleEffect<'a> {
     Action(Action),
     Retry(Option<&'a RetryBlock>),
     /// Classifies a response, and has no action.
-    Judges(Box<Row>),
+    Classify(Box<Row>),
 }
 
 /// A key that has no effect, and the reason.
@@ -278,6 +279,7 @@ impl Rule {
     pub(super) fn effect(
         &self,
     ) -> Result<(&'static str, RuleEffect<'_>), (Option<&'static str>, String)> {
+        // Before the count of effects, which would call a key and its synonym two of them.
         for (key, alias, both) in [
             (
                 "wait",
@@ -308,14 +310,14 @@ impl Rule {
             };
             Some((key, RuleEffect::Action(Action::Failover(to))))
         };
-        let judges = || {
+        let classifies = || {
             let when = self.when.clone().map(|When(when)| when).unwrap_or_default();
             let row = Row::on(when).is(self.meaning()?);
-            Some(("as", RuleEffect::Judges(Box::new(row))))
+            Some(("as", RuleEffect::Classify(Box::new(row))))
         };
-        let said = [
+        let effects = [
             self.verb.map(|Word(verb)| ("do", verb.effect())),
-            judges(),
+            classifies(),
             self.retry
                 .as_ref()
                 .map(|block| ("retry", RuleEffect::Retry(Some(block)))),
@@ -324,9 +326,9 @@ impl Rule {
             failover("failover", &self.failover),
             failover("jump", &self.jump),
         ];
-        let mut said = said.into_iter().flatten();
-        match (said.next(), said.next()) {
-            (Some(said), None) => Ok(said),
+        let mut effects = effects.into_iter().flatten();
+        match (effects.next(), effects.next()) {
+            (Some(effect), None) => Ok(effect),
             _ => {
                 let cause = "must hold exactly one of do, as, retry, wait and failover";
                 Err((None, cause.to_owned()))
@@ -335,13 +337,13 @@ impl Rule {
     }
 
     /// Returns the keys that have no effect beside the effect of the rule.
-    pub(super) fn needless(&self, said: &RuleEffect<'_>) -> Vec<UnusedKey> {
-        let (fails_over, sends) = match said {
+    pub(super) fn needless(&self, effect: &RuleEffect<'_>) -> Vec<UnusedKey> {
+        let (fails_over, sends) = match effect {
             RuleEffect::Action(Action::Failover(_)) => (true, true),
             RuleEffect::Action(Action::Wait(_)) | RuleEffect::Retry(_) => (false, true),
-            RuleEffect::Action(_) | RuleEffect::Judges(_) => (false, false),
+            RuleEffect::Action(_) | RuleEffect::Classify(_) => (false, false),
         };
-        let judges = matches!(said, RuleEffect::Judges(_));
+        let classifies = matches!(effect, RuleEffect::Classify(_));
         let all = [
             (
                 "same_keys",
@@ -353,19 +355,23 @@ impl Rule {
                 self.set.is_some() && !sends,
                 "this rule sends nothing again",
             ),
-            ("reach", self.reach.is_some() && !judges, MORE_AS_HINT),
+            ("reach", self.reach.is_some() && !classifies, MORE_AS_HINT),
             (
                 "delay_from",
-                self.delay_from.is_some() && !judges,
+                self.delay_from.is_some() && !classifies,
                 MORE_AS_HINT,
             ),
-            ("at_least", self.at_least.is_some() && !judges, MORE_AS_HINT),
+            (
+                "at_least",
+                self.at_least.is_some() && !classifies,
+                MORE_AS_HINT,
+            ),
             (
                 "scope_from",
-                self.scope_from.is_some() && !judges,
+                self.scope_from.is_some() && !classifies,
                 MORE_AS_HINT,
             ),
-            ("reason", self.reason.is_some() && !judges, MORE_AS_HINT),
+            ("reason", self.reason.is_some() && !classifies, MORE_AS_HINT),
         ];
         let needless = all.into_iter().filter(|(_, is_needless, _)| *is_needless);
         needless.map(|(key, _, why)| (key, why)).collect()

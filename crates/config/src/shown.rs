@@ -52,7 +52,7 @@ pub(super) fn name(name: &str) -> Cow<'_, str> {
 pub(super) fn not_a_name(text: &str) -> Option<&'static str> {
     let forbidden =
         |text: &str| text.contains(['@', '?', '=']) || text.contains("://") || text.contains(": ");
-    // Nearly every name, and cheaper to see than the reasons against one.
+    // Nearly every name is plain, which is cheaper to check than the reasons against one.
     let is_plain = |text: &str| {
         let mut bytes = text.bytes();
         bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
@@ -96,7 +96,7 @@ pub(super) fn is_public(text: &str) -> bool {
     let after_scheme = ["http://", "https://"]
         .iter()
         .find_map(|scheme| text.strip_prefix(scheme));
-    // A leading sign is that of a comparison.
+    // A leading sign is that of a comparison, such as `>=500`.
     let after_sign = text.trim_start_matches(['<', '>', '=']);
     !after_scheme.unwrap_or(text).contains(':')
         && !after_sign.contains(['@', '?', '&', '#', ';', '='])
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_people_write_by_mistake_is_shown_to_them() {
+    fn common_mistakes_are_quoted() {
         for text in [
             "soon",
             "5 parsecs",
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_a_secret_is_not_shown() {
+    fn a_possible_secret_is_hidden() {
         for text in [
             "u:p@h",
             "u:p",
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_shown_where_it_could_be_a_name() {
+    fn a_key_is_shown_if_it_could_be_a_name() {
         let long = "x".repeat(129);
         for (text, as_key, as_name) in [
             ("orders", "orders", "orders"),

@@ -1,4 +1,4 @@
-//! The published JSON Schema, held against the types that a document is read by.
+//! The published JSON Schema against the types that a document is read into.
 
 use super::RetryConfig;
 use super::retry::Retry;
@@ -9,7 +9,7 @@ fn schema() -> Json {
 }
 
 #[test]
-fn every_key_of_retry_is_known_beside_it() {
+fn retry_keys_are_those_of_the_schema() {
     let schema = schema();
     let keys = schema["$defs"]["retry_map"]["properties"].as_object();
     let keys: Vec<&str> = keys.unwrap().keys().map(String::as_str).collect();
@@ -18,9 +18,9 @@ fn every_key_of_retry_is_known_beside_it() {
     assert_eq!(keys, known);
 }
 
-/// So that the defaults of the tables are those in force.
+/// Checks that the documented defaults are those in force.
 #[test]
-fn a_document_that_says_every_default_says_nothing() {
+fn documented_defaults_change_nothing() {
     let schema = schema();
     let mut retry = Json::default();
     for (key, property) in schema["$defs"]["retry_map"]["properties"]
@@ -28,7 +28,7 @@ fn a_document_that_says_every_default_says_nothing() {
         .unwrap()
     {
         match property.get("default") {
-            // Another word for max_retries.
+            // An alternative to max_retries.
             Some(_) if key == "max_attempts" => {}
             Some(default) => retry[key] = default.clone(),
             None => {}

@@ -64,13 +64,14 @@ impl Value {
     /// Returns a message with [`HIDDEN`] instead of each text of this value.
     pub(super) fn redact(&self, message: &str) -> String {
         match self {
+            // Replacing an empty text would insert the words between all characters.
             Self::Text(text) if !text.is_empty() => message.replace(text.as_str(), HIDDEN),
             Self::List(list) => list
                 .iter()
-                .fold(message.to_owned(), |said, value| value.redact(&said)),
+                .fold(message.to_owned(), |message, value| value.redact(&message)),
             Self::Map(map) => map
                 .values()
-                .fold(message.to_owned(), |said, value| value.redact(&said)),
+                .fold(message.to_owned(), |message, value| value.redact(&message)),
             _ => message.to_owned(),
         }
     }
@@ -116,6 +117,7 @@ impl Value {
         }
         match self {
             Self::Map(map) => map.entry(key.to_owned()).or_insert(Self::Null),
+            // Never reached: it is a map by now.
             other => other,
         }
     }
@@ -131,6 +133,7 @@ impl Value {
                 (Self::Null, Self::Map(map)) => {
                     map.remove(key);
                 }
+                // A null for a key that is not there must not make an empty map.
                 (Self::Null, _) => {}
                 _ => self.entry(key).merge(change),
             }
@@ -215,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_that_is_there_twice_is_an_error() {
+    fn a_duplicate_key_is_an_error() {
         let twice = serde_json::from_str::<Value>(r#"{"retry": 1, "retry": 2}"#);
         let error = twice.unwrap_err().to_string();
         assert!(error.starts_with("retry: is there twice"), "{error}");

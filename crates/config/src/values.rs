@@ -17,17 +17,17 @@ use std::sync::Arc;
 
 /// Defines types that are parsed from a single value.
 macro_rules! leaf {
-    ($($(#[$about:meta])* $name:ident($of:ty) = $read:expr;)+) => {$(
+    ($($(#[$about:meta])* $name:ident($inner:ty) = $read:expr;)+) => {$(
         $(#[$about])*
         #[derive(Debug, Clone, PartialEq, serde::Deserialize)]
         #[serde(try_from = "crate::value::Value")]
-        pub(crate) struct $name(pub(crate) $of);
+        pub(crate) struct $name(pub(crate) $inner);
 
         impl TryFrom<crate::value::Value> for $name {
             type Error = String;
 
             fn try_from(value: crate::value::Value) -> Result<Self, String> {
-                let read: fn(&crate::value::Value) -> Result<$of, String> = $read;
+                let read: fn(&crate::value::Value) -> Result<$inner, String> = $read;
                 read(&value).map(Self)
             }
         }
@@ -191,6 +191,7 @@ leaf! {
 
     /// A text or a number to look for.
     SearchText(String) = |value| match value {
+        // An error code may be a number, which YAML does not read as a text.
         Value::Integer(number) => Ok(number.to_string()),
         value => text(value).map(str::to_owned),
     };
@@ -209,6 +210,7 @@ leaf! {
     /// The base URL of a service. It may hold a password.
     BaseUrl(String) = |value| {
         let url = text(value)?;
+        // The service itself checks it, so that a document allows what code does.
         let service = http_retry_core::services::Service::new("a", http_retry_core::RetryPolicy::default());
         let checked = service.base_url(url).check();
         checked.map_err(|error| format!("is no base URL: {}", error.allowed()))?;
@@ -250,14 +252,14 @@ fn size(text: &str) -> Option<usize> {
     let end = text.find(|c: char| !c.is_ascii_digit())?;
     let (number, unit) = text.split_at_checked(end)?;
     let number: usize = number.parse().ok()?;
-    let of: usize = match unit.trim_start() {
+    let factor: usize = match unit.trim_start() {
         "B" => 1,
         "KiB" => 1 << 10,
         "MiB" => 1 << 20,
         "GiB" => 1 << 30,
         _ => return None,
     };
-    number.checked_mul(of)
+    number.checked_mul(factor)
 }
 
 /// A text that is a name.
@@ -300,10 +302,10 @@ impl TryFrom<BTreeMap<String, Checked<Several<HeaderText>>>> for Headers {
     fn try_from(read: BTreeMap<String, Checked<Several<HeaderText>>>) -> Result<Self, String> {
         /// The default limit of common servers and clients; a `HeaderMap` panics if it is full.
         const MOST: usize = 100;
-        let several = read
+        let counts = read
             .values()
             .map(|Checked(values)| values.as_ref().map_or(1, |Several(values)| values.len()));
-        if several.fold(0, usize::saturating_add) > MOST {
+        if counts.fold(0, usize::saturating_add) > MOST {
             return Err(format!("holds more than {MOST} headers"));
         }
         let mut headers = HeaderMap::new();

@@ -49,12 +49,12 @@ pub(super) fn word<T: Words>(value: &Value) -> Result<T, String> {
         Value::Bool(false) if known.contains(&"off") => "off",
         _ => return Err(format!("{value} is not one of {}", all.join(", "))),
     };
-    if let Some((_, meant)) = T::WORDS.iter().find(|(word, _)| *word == text) {
-        return Ok(meant.clone());
+    if let Some((_, value)) = T::WORDS.iter().find(|(word, _)| *word == text) {
+        return Ok(value.clone());
     }
     let among = |pairs: &[(&str, &'static str)]| {
-        let found = pairs.iter().find(|(word, _)| *word == text);
-        found.map(|(_, write)| *write)
+        let pair = pairs.iter().find(|(word, _)| *word == text);
+        pair.map(|(_, write)| *write)
     };
     Err(if let Some(word) = among(T::SYNONYMS) {
         format!("{value} is not known: write {word}")
@@ -69,6 +69,6 @@ pub(super) fn word<T: Words>(value: &Value) -> Result<T, String> {
 
 /// Returns the word for a value.
 pub(super) fn word_for<T: Words + PartialEq>(value: &T) -> &'static str {
-    let found = T::WORDS.iter().find(|(_, of)| of == value);
-    found.map_or("", |(word, _)| word)
+    let entry = T::WORDS.iter().find(|(_, known)| known == value);
+    entry.map_or("", |(word, _)| word)
 }

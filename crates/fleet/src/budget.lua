@@ -3,9 +3,10 @@
 -- KEYS: 1 the bucket, 2 the record of the process.
 -- ARGV, amounts in millionths of a token: 1 capacity, 2 initial, 3 growth_ms, 4 per_second, 5 per_success, 6 unit,
 --   7 seq, 8 successes, 9 successes_acked, 10 taken, 11 taken_acked, 12 want, 13 known (-1: nothing is known).
--- Answer: granted, tokens, capacity, processes, now_ms, flag (0 settled, 1 repeated, 2 the bucket is new).
+-- Reply: granted, tokens, capacity, processes, now_ms, flag (0 settled, 1 repeated, 2 the bucket is new).
 --
--- Every number is an integer below 2^53, so that Lua's floating point is exact.
+-- Every number is an integer below 2^53, so that Lua's floating point is exact. The same steps are in Rust in
+-- src/budget/model.rs.
 
 local MOST, MOST_RATE, WINDOW, LONGEST = 1000000000000000, 1000000000, 10000, 1000000000
 local BUCKET_TTL, RECORD_TTL = 3600000, 60000
@@ -36,7 +37,7 @@ per_second = math.min(per_second, 1000000000000)
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + div(tonumber(time[2]), 1000)
 
--- 1. What the store has; a field that no step has written makes the whole key absent.
+-- 1. The stored state; a field that no step has written makes the whole key absent.
 local fields = redis.pcall('HMGET', KEYS[1], 't', 'r', 'e', 'at', 'w', 'p', 'c')
 if failed(fields) then return fields end
 local tokens, rate = integer(fields[1], -MOST, MOST), integer(fields[2], 0, MOST_RATE)
@@ -66,7 +67,7 @@ local function grown() return math.max(capacity, math.min(MOST, rate * growth_ms
 -- 2. A repetition changes nothing.
 if seq <= last_seq then return { 0, tokens, grown(), math.max(before, current), now, 1 } end
 
--- 3. A clock that was set back begins anew; one that trembles stands still.
+-- 3. A clock that was set back starts anew; one that jitters stands still.
 if at - now > WINDOW then at = now end
 local elapsed = math.max(0, math.min(now - at, LONGEST))
 at = math.max(at, now)
@@ -76,7 +77,7 @@ local new = math.max(0, math.min(successes - last_successes, LONGEST))
 rate = math.min(MOST_RATE, div(rate * WINDOW + new * 1000000, WINDOW + elapsed))
 local most = grown()
 
--- 5. What was earned.
+-- 5. The earnings.
 local earned = math.min(MOST, new * per_success)
 if per_second > 0 then
   local seconds = math.min(div(elapsed, 1000), div(MOST, per_second))
@@ -85,7 +86,7 @@ if per_second > 0 then
   rest = math.fmod(part, 1000)
 end
 
--- 6. What was taken unheard is charged; what was granted and never heard of comes back.
+-- 6. Amounts taken without the store are charged; grants whose reply was lost come back.
 tokens = math.max(-most, math.min(most, tokens + earned - (taken - last_taken)))
 
 -- 7. The grant.

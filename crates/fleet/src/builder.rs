@@ -115,7 +115,7 @@ mod tests {
     const URL: &str = "redis://localhost:1";
 
     #[test]
-    fn the_wait_has_bounds() {
+    fn a_wait_out_of_bounds_is_refused() {
         for (micros, allowed) in [
             (999, false),
             (1_000, true),
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_has_no_brace_and_no_blank() {
+    fn a_prefix_with_other_characters_is_refused() {
         for (prefix, allowed) in [
             ("shop", true),
             ("a.b_c-d:E9", true),
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_of_the_callers_own_goes_by_the_same_bounds() {
+    fn a_given_client_has_the_same_bounds() {
         let client = || ::redis::Client::open(URL).unwrap();
         assert!(Fleet::builder().redis_client(client()).is_ok());
         let error = Fleet::builder().prefix("").redis_client(client());

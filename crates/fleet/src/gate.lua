@@ -1,6 +1,7 @@
--- One step of a gate that many processes share: the vote and the cooldown of all, by the rules of src/gate/controller.rs.
+-- One step of a gate that many processes share: the vote and the cooldown of all, by the rules of `gate::vote` in
+-- http-retry-core.
 -- Every number is a whole one from 0 to 2^53 - 1, sums and products end there; times are microseconds of this server's
--- clock. The same steps stand in Rust in src/gate/fleet/twin.rs.
+-- clock. The same steps are in Rust in src/gate/model.rs.
 --
 -- KEYS: 1 the gate.
 -- ARGV: 1 the last change that the process knows, 2 successes, 3 refusals after them, 4 successes of calls that were sent

@@ -149,6 +149,7 @@ impl GateTask {
     fn join(&self) {
         let status = self.status();
         if !status.is_joined() {
+            // At first it has been away since its start.
             let since = status.last.map_or(self.begun, |_| status.since);
             let away = self.membership.runtime.now().saturating_sub(since);
             self.membership

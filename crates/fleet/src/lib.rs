@@ -171,13 +171,13 @@ impl Fleet {
 
     fn new(shared: Shared, store: String) -> Self {
         let shared = Arc::new(shared);
-        let of_budgets = Arc::clone(&shared);
+        let for_budgets = Arc::clone(&shared);
         let budgets = ServiceBudgets::made_by(move |service| {
             // The default numbers are within their own bounds.
             let terms = RetryBudget::builder().terms();
             terms.map_or_else(
                 |_| RetryBudget::default(),
-                |terms| join(&of_budgets, service, terms),
+                |terms| join(&for_budgets, service, terms),
             )
         });
         Self(Arc::new(FleetInner {

@@ -249,7 +249,7 @@ struct MemoryConnection {
 const CONNECTION: u64 = 1;
 
 /// The longest time that a reply may take.
-const RESPONSE: Duration = Duration::from_secs(1);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl MemoryConnection {
     /// Ends the connection.
@@ -261,6 +261,7 @@ impl MemoryConnection {
     async fn reaches_store(&self) -> Result<(), LeaveReason> {
         self.store.state().commands += 1;
         self.half_latency().await;
+        // Read only now: a store that goes down meanwhile fails the command too.
         let health = self.store.state().health;
         let failed = match health {
             Health::Well => return Ok(()),
@@ -269,7 +270,7 @@ impl MemoryConnection {
                 reason
             }
             Health::Hangs => {
-                self.store.0.runtime.sleep(RESPONSE).await;
+                self.store.0.runtime.sleep(RESPONSE_TIMEOUT).await;
                 LeaveReason::Timeout
             }
         };
@@ -307,6 +308,7 @@ impl Store for Arc<MemoryConnection> {
             self.reaches_store().await?;
             let now = self.store.0.runtime.now();
             let (reply, notice) = self.store.state().data.step(keys, report, now);
+            // The sender is notified as well, like every subscriber of a channel.
             if let Some(notice) = notice {
                 self.store.notify(&keys.channel, notice);
             }
@@ -336,6 +338,7 @@ impl MemoryStore {
     /// Notifies all subscribers, after half of the latency.
     fn notify(&self, channel: &str, notice: GateNotice) {
         let latency = self.state().latency;
+        // The store's runtime cannot start a task, so the wait needs tokio's; without it, notices arrive at once.
         match Handle::try_current() {
             Ok(tokio) if !latency.is_zero() => {
                 let (store, channel) = (self.clone(), channel.to_owned());
@@ -370,21 +373,24 @@ struct Data {
 /// Each value with the time at which it expires.
 type Expiring<T> = HashMap<String, (T, Duration)>;
 
-/// The times for which the scripts keep keys that no step touches.
-const SHARED: Duration = Duration::from_secs(3_600);
-const OF_A_PROCESS: Duration = Duration::from_secs(60);
+/// The times for which the scripts keep a key that no step touches.
+const SHARED_TTL: Duration = Duration::from_secs(3_600);
+const RECORD_TTL: Duration = Duration::from_secs(60);
 
 /// The lead of the store's clock, which is far ahead of a process's as a server's may be.
-const AHEAD: Duration = Duration::from_secs(1_800_000_000);
+const CLOCK_LEAD: Duration = Duration::from_secs(1_800_000_000);
 
 impl Data {
     fn settle(&mut self, keys: &BudgetKeys, report: &BudgetReport, now: Duration) -> BudgetReply {
-        let mut bucket = known(&self.buckets, &keys.budget, now);
-        let mut record = known(&self.records, &keys.record, now);
-        let time = (AHEAD + now).as_millis().try_into().unwrap_or(i64::MAX);
+        let mut bucket = get(&self.buckets, &keys.budget, now);
+        let mut record = get(&self.records, &keys.record, now);
+        let time = (CLOCK_LEAD + now)
+            .as_millis()
+            .try_into()
+            .unwrap_or(i64::MAX);
         let reply = settle(&mut bucket, &mut record, report, time);
-        keep(&mut self.buckets, &keys.budget, bucket, now + SHARED);
-        keep(&mut self.records, &keys.record, record, now + OF_A_PROCESS);
+        put(&mut self.buckets, &keys.budget, bucket, now + SHARED_TTL);
+        put(&mut self.records, &keys.record, record, now + RECORD_TTL);
         reply
     }
 
@@ -394,25 +400,28 @@ impl Data {
         report: &GateReport,
         now: Duration,
     ) -> (GateReply, Option<GateNotice>) {
-        let mut gate = known(&self.gates, &keys.gate, now);
-        let time = (AHEAD + now).as_micros().try_into().unwrap_or(u64::MAX);
+        let mut gate = get(&self.gates, &keys.gate, now);
+        let time = (CLOCK_LEAD + now)
+            .as_micros()
+            .try_into()
+            .unwrap_or(u64::MAX);
         let reply = step(&mut gate, report, time);
-        keep(&mut self.gates, &keys.gate, gate, now + SHARED);
+        put(&mut self.gates, &keys.gate, gate, now + SHARED_TTL);
         reply
     }
 }
 
-fn known<T: Copy>(kept: &Expiring<T>, key: &str, now: Duration) -> Option<T> {
-    let (value, until) = kept.get(key)?;
+fn get<T: Copy>(entries: &Expiring<T>, key: &str, now: Duration) -> Option<T> {
+    let (value, until) = entries.get(key)?;
     (now < *until).then_some(*value)
 }
 
-fn keep<T>(kept: &mut Expiring<T>, key: &str, value: Option<T>, until: Duration) {
+fn put<T>(entries: &mut Expiring<T>, key: &str, value: Option<T>, until: Duration) {
     let Some(value) = value else { return };
-    match kept.get_mut(key) {
-        Some(known) => *known = (value, until),
+    match entries.get_mut(key) {
+        Some(entry) => *entry = (value, until),
         None => {
-            kept.insert(key.to_owned(), (value, until));
+            entries.insert(key.to_owned(), (value, until));
         }
     }
 }

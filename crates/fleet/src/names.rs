@@ -8,9 +8,9 @@ use std::fmt::Write;
 const LAYOUT: u8 = 1;
 /// The longest name that is kept whole; a longer one is cut, with a hash of the whole name.
 const MAX_NAME_BYTES: usize = 128;
-const CHARS_KEPT: usize = 64;
+const CUT_NAME_BYTES: usize = 64;
 const MAX_PREFIX_BYTES: usize = 64;
-const DIGITS: usize = 16;
+const HASH_DIGITS: usize = 16;
 
 /// The keys of one service's budget.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +47,7 @@ impl GateKeys {
         let mut name = escaped(host);
         if let Some(part) = part {
             name.push('~');
+            // No prefix contains a NUL, so different pairs have different hashes.
             name.push_str(&hashed(&[prefix, "\0", part]));
         }
         let start = start(prefix, &name);
@@ -81,7 +82,8 @@ fn escaped(name: &str) -> String {
         }
     }
     if escaped.len() > MAX_NAME_BYTES {
-        escaped.truncate(CHARS_KEPT);
+        // No escaped name contains `~`, so a cut one equals no other.
+        escaped.truncate(CUT_NAME_BYTES);
         escaped.push('~');
         escaped.push_str(&hashed(&[name]));
     }
@@ -98,7 +100,7 @@ fn hashed(parts: &[&str]) -> String {
         hash.update(part.as_bytes());
     }
     let mut digits = hash.digest().to_string();
-    digits.truncate(DIGITS);
+    digits.truncate(HASH_DIGITS);
     digits
 }
 
@@ -121,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tells_gates_apart_is_hashed_with_the_prefix() {
+    fn the_part_of_a_gate_is_hashed_with_the_prefix() {
         let name = |prefix, apart| GateKeys::new(prefix, "a", Some(apart)).gate;
         let hashed = name("p", "hunter2");
         assert_eq!(hashed, "p:1:{a~ede40b79e22dc51c}:gate");
@@ -130,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn strange_names_open_no_brace_and_stay_short() {
+    fn names_are_escaped_and_bounded() {
         let name = |service: &str| BudgetKeys::new("p", service, 0).budget;
         assert_eq!(name("a}b{c d\0%"), "p:1:{a%7Db%7Bc%20d%00%25}:budget");
         assert_eq!(name(""), "p:1:{~}:budget");

@@ -53,6 +53,7 @@ impl FleetObservers {
             FleetChange::Left { reason } => RetryEvent::fleet_left(service, at, reason),
             FleetChange::Joined { away } => RetryEvent::fleet_joined(service, at, away),
         };
+        // The list is a copy, so that observers are called without the lock.
         for observer in self.distinct() {
             observer.on_event(&event);
         }

@@ -27,7 +27,7 @@ pub(super) struct RedisStore {
 }
 
 /// The longest time that a reply may take.
-const RESPONSE: Duration = Duration::from_secs(1);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl RedisStore {
     /// Returns the server at a URL. It does not connect yet.
@@ -70,8 +70,8 @@ impl RedisStore {
 
     async fn send(&self, script: &Script, command: &Cmd) -> Result<Vec<i64>, LeaveReason> {
         let mut open = self.connection.get().await?;
-        let answer = evaluate(&mut open.commands, script, command);
-        self.within(open.number, answer).await
+        let reply = evaluate(&mut open.commands, script, command);
+        self.within(open.number, reply).await
     }
 
     /// Subscribes to a channel until the connection ends; only the next subscription opens a new one.
@@ -85,6 +85,7 @@ impl RedisStore {
             return Err(LeaveReason::NoPush);
         }
         let subscribers = self.connection.subscribers();
+        // Before the command, since the first notice may arrive before its reply.
         subscribers.add(open.number, channel, subscriber);
         let subscribed = open.commands.subscribe(channel);
         self.within(open.number, subscribed).await
@@ -95,10 +96,10 @@ impl RedisStore {
     async fn within<T>(
         &self,
         connection: u64,
-        answer: impl Future<Output = Result<T, RedisError>>,
+        reply: impl Future<Output = Result<T, RedisError>>,
     ) -> Result<T, LeaveReason> {
-        let failure = match tokio::time::timeout(RESPONSE, answer).await {
-            Ok(Ok(answer)) => return Ok(answer),
+        let failure = match tokio::time::timeout(RESPONSE_TIMEOUT, reply).await {
+            Ok(Ok(reply)) => return Ok(reply),
             Ok(Err(error)) => Failure::of(&error),
             Err(_) => Failure::no_reply(),
         };
@@ -124,6 +125,7 @@ impl Store for RedisStore {
 
     fn step_gate<'a>(&'a self, keys: &'a GateKeys, report: &'a GateReport) -> Reply<'a, GateReply> {
         Box::pin(async move {
+            // The channel is an argument and not a key: the script only publishes to it.
             let mut command = self.gate.command(&[&keys.gate], &report.numbers());
             command.arg(&keys.channel);
             let numbers = self.send(&self.gate, &command).await?;
@@ -179,7 +181,7 @@ async fn evaluate(
             let _: String = script.load().query_async(connection).await?;
             command.query_async(connection).await
         }
-        answer => answer,
+        reply => reply,
     }
 }
 

@@ -51,6 +51,7 @@ impl Shared {
 
     /// Records the number of processes of a service. A larger number of another service fades only slowly.
     fn count_processes(&self, processes: i64) {
+        // Each service's reply arrives here; without the slow decay a small one would hide a large one in between.
         let most =
             |most: i64| Some(processes.max(most.saturating_sub(most / 16).saturating_sub(1)));
         let order = Ordering::Relaxed;
@@ -87,6 +88,7 @@ impl Shared {
     pub(super) async fn flush(&self) {
         let tasks = self.tasks();
         let reported = async {
+            // All are made due before the first wait, so that their reports are sent at the same time.
             let mut left: Vec<_> = tasks.iter().filter(|task| task.flush()).collect();
             loop {
                 // Before the check, so that a command that ends in between is not missed.

@@ -68,6 +68,7 @@ impl PeerStatus {
         if change.is_some() {
             (self.last, self.since) = (change, now);
         }
+        // Without a number the last known one stays.
         let processes = processes.and_then(|processes| u64::try_from(processes).ok());
         self.processes = processes.unwrap_or(self.processes);
     }
@@ -155,6 +156,7 @@ impl Presence {
         }
         match change {
             FleetChange::Left { .. } => {
+                // The service has left with its first peer; more of them change nothing.
                 let is_first = known.away == 1 && !was_away;
                 if is_first {
                     (known.joined, known.since) = (false, now);
@@ -164,6 +166,7 @@ impl Presence {
             FleetChange::Joined { away } => {
                 let is_last = known.away == 0 && !known.joined;
                 known.joined |= is_last;
+                // A service that returns was away since its first peer left, which need not be this one.
                 let away = if was_away {
                     now.saturating_sub(known.since)
                 } else {
@@ -192,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fleet_is_joined_where_every_service_is() {
+    fn a_fleet_is_joined_if_every_service_is() {
         let joined = FleetChange::Joined { away: SECOND };
         let left = FleetChange::Left {
             reason: LeaveReason::Timeout,
@@ -214,8 +217,8 @@ mod tests {
             ..expected
         };
         assert_eq!(FleetStatus::of(&one), expected);
-        let unheard = [both[0], PeerStatus::default()];
-        assert!(!FleetStatus::of(&unheard).joined);
+        let without_reply = [both[0], PeerStatus::default()];
+        assert!(!FleetStatus::of(&without_reply).joined);
     }
 
     const LEFT: FleetChange = FleetChange::Left {
@@ -229,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_leaves_with_one_half_and_is_back_with_both() {
+    fn a_service_leaves_with_one_peer_and_returns_with_all() {
         let presence = Presence::default();
         presence.enter("a");
         presence.enter("a");
@@ -243,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_half_that_is_dropped_is_away_no_longer() {
+    fn a_dropped_peer_no_longer_counts_as_away() {
         let presence = Presence::default();
         presence.enter("a");
         presence.enter("a");

@@ -59,6 +59,7 @@ impl Subscribers {
     pub(super) fn add(&self, connection: u64, channel: &str, subscriber: &Arc<dyn Subscriber>) {
         let subscriber = (connection, Arc::downgrade(subscriber));
         let mut channels = lock(&self.0);
+        // Nothing else removes the subscribers of gates that were dropped.
         channels.retain(|_, all| {
             all.retain(|(_, subscriber)| subscriber.strong_count() > 0);
             !all.is_empty()
@@ -75,7 +76,8 @@ impl Subscribers {
 
     /// Passes on a notice from a channel of that connection.
     pub(super) fn notify(&self, connection: u64, channel: &str, notice: GateNotice) {
-        for subscriber in self.of(connection, channel) {
+        // Collected first, so that subscribers are called without the lock.
+        for subscriber in self.on_channel(connection, channel) {
             subscriber.notified(notice);
         }
     }
@@ -84,15 +86,15 @@ impl Subscribers {
     pub(super) fn remove_connection(&self, connection: u64) {
         let mut lost = Vec::new();
         lock(&self.0).retain(|_, all| {
-            let mut kept = Vec::new();
+            let mut remaining = Vec::new();
             for (by, subscriber) in all.drain(..) {
                 if by == connection {
                     lost.extend(subscriber.upgrade());
                 } else {
-                    kept.push((by, subscriber));
+                    remaining.push((by, subscriber));
                 }
             }
-            *all = kept;
+            *all = remaining;
             !all.is_empty()
         });
         // Called without the lock, since subscribers take locks of their own.
@@ -101,7 +103,7 @@ impl Subscribers {
         }
     }
 
-    fn of(&self, connection: u64, channel: &str) -> Vec<Arc<dyn Subscriber>> {
+    fn on_channel(&self, connection: u64, channel: &str) -> Vec<Arc<dyn Subscriber>> {
         let channels = lock(&self.0);
         let all = channels.get(channel).into_iter().flatten();
         all.filter(|(by, _)| *by == connection)
@@ -150,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn who_subscribes_again_by_a_connection_is_notified_once() {
+    fn a_repeated_subscription_is_notified_once() {
         let (subscribers, recorder) = (Subscribers::default(), Arc::new(Recorder::default()));
         let subscriber: Arc<dyn Subscriber> = Arc::clone(&recorder) as _;
         for connection in [1, 1, 2, 2] {
@@ -161,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_gone_is_forgotten() {
+    fn dropped_subscribers_are_removed() {
         let subscribers = Subscribers::default();
         for _ in 0..3 {
             let subscriber: Arc<dyn Subscriber> = Arc::new(Recorder::default());

@@ -69,12 +69,14 @@ impl Running {
         if let Some(task) = &self.0 {
             task.run().await;
         }
+        // The budget or gate is gone, so the drop must not park the task.
         self.0 = None;
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
+        // The runtime has ended first.
         if let Some(task) = self.0.take() {
             task.stopped();
             park(&task, true);
@@ -87,6 +89,7 @@ struct Starter(Mutex<Option<Arc<dyn FleetTask>>>);
 
 impl Wake for Starter {
     fn wake(self: Arc<Self>) {
+        // Taken, since a waker may be woken more than once.
         let task = lock(&self.0).take();
         if let Some(task) = task {
             start(task);

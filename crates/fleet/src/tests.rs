@@ -1,4 +1,4 @@
-//! One process's side of a fleet, on a store that answers as a test wants, and on a clock that stands.
+//! One process's side of a fleet, with a scripted store and a paused clock.
 
 mod budgets;
 mod calls;
@@ -29,25 +29,25 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// A store in memory that any number of processes share.
 #[derive(Clone, Default)]
-struct Memory(Arc<Mutex<Kept>>);
+struct Memory(Arc<Mutex<StoreState>>);
 
 #[derive(Default)]
-struct Kept {
+struct StoreState {
     buckets: HashMap<String, Option<StoredBucket>>,
     records: HashMap<String, Option<StoredRecord>>,
-    /// How long an answer takes.
+    /// The latency of a reply.
     takes: Duration,
     fails: Option<LeaveReason>,
     commands: Vec<BudgetReport>,
 }
 
 impl Memory {
-    fn with<R>(&self, change: impl FnOnce(&mut Kept) -> R) -> R {
+    fn with<R>(&self, change: impl FnOnce(&mut StoreState) -> R) -> R {
         change(&mut self.0.lock().unwrap())
     }
 
     fn commands(&self) -> usize {
-        self.with(|kept| kept.commands.len())
+        self.with(|state| state.commands.len())
     }
 
     fn fleet(&self) -> Fleet {
@@ -58,9 +58,9 @@ impl Memory {
     }
 
     fn settles(&self, keys: &BudgetKeys, report: &BudgetReport) -> BudgetReply {
-        self.with(|kept| {
-            let bucket = kept.buckets.entry(keys.budget.clone()).or_default();
-            let record = kept.records.entry(keys.record.clone()).or_default();
+        self.with(|state| {
+            let bucket = state.buckets.entry(keys.budget.clone()).or_default();
+            let record = state.records.entry(keys.record.clone()).or_default();
             let now = i64::try_from(TokioClock.now().as_millis()).unwrap();
             settle(bucket, record, report, now)
         })
@@ -74,9 +74,9 @@ impl Store for Memory {
         report: &'a BudgetReport,
     ) -> Reply<'a, BudgetReply> {
         Box::pin(async move {
-            let (takes, fails) = self.with(|kept| {
-                kept.commands.push(*report);
-                (kept.takes, kept.fails)
+            let (takes, fails) = self.with(|state| {
+                state.commands.push(*report);
+                (state.takes, state.fails)
             });
             TokioClock.sleep(takes).await;
             fails.map_or_else(|| Ok(self.settles(keys, report)), Err)
@@ -99,15 +99,15 @@ fn plan() -> RetryPlan {
     plan.unwrap()
 }
 
-/// Whether a retry is paid for, and how long that took.
+/// Asks for a retry. Returns `true` if it is paid for, and the time that the answer took.
 async fn ask(budget: &RetryBudget) -> (bool, Duration) {
-    let asked = TokioClock.now();
-    let paid = match budget.ask(plan(), asked) {
+    let begun = TokioClock.now();
+    let paid = match budget.ask(plan(), begun) {
         PaymentResult::Paid(paid) => Some(paid),
         PaymentResult::Refused => None,
         PaymentResult::Pending(asking) => asking.await,
     };
-    let took = TokioClock.now() - asked;
+    let took = TokioClock.now() - begun;
     (
         paid.map(http_retry_core::budget::PaidRetry::commit)
             .is_some(),
@@ -126,17 +126,17 @@ async fn pass(time: Duration) {
 }
 
 #[derive(Clone, Default)]
-struct Heard(Arc<Mutex<Vec<String>>>);
+struct EventLog(Arc<Mutex<Vec<String>>>);
 
-impl Heard {
+impl EventLog {
     fn in_fleet(fleet: &Fleet) -> (Self, Arc<[Arc<dyn Observer>]>) {
-        let heard = Self::default();
-        let observer: Arc<dyn Observer> = Arc::new(heard.clone());
+        let log = Self::default();
+        let observer: Arc<dyn Observer> = Arc::new(log.clone());
         let observers: Arc<[Arc<dyn Observer>]> = Arc::new([observer]);
         let runtime: Arc<dyn Runtime> = Arc::new(TokioClock);
         fleet.joined_by(&runtime, &observers);
         fleet.joined_by(&runtime, &observers);
-        (heard, observers)
+        (log, observers)
     }
 
     fn take(&self) -> Vec<String> {
@@ -144,7 +144,7 @@ impl Heard {
     }
 }
 
-impl Observer for Heard {
+impl Observer for EventLog {
     fn on_event(&self, event: &RetryEvent<'_>) {
         let what = match event.kind {
             RetryEventKind::FleetLeft { reason, .. } => format!("left: {reason}"),

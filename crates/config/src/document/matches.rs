@@ -97,6 +97,7 @@ impl MatchKeys {
 
     pub(crate) fn in_order(&self) -> InOrder {
         let mut all = [
+            // Hosts and schemes are matched in any case, paths are not.
             self.hosts()
                 .map(str::to_ascii_lowercase)
                 .collect::<Vec<_>>(),
@@ -121,10 +122,11 @@ impl Matches {
         &mut self,
         matching: &MatchKeys,
         name: &str,
-        place: Path,
+        path: Path,
         problems: &Diagnostics,
     ) {
         use std::collections::hash_map::Entry;
+        // A service without a match is reached by its name alone, and there may be any number of them.
         if matching.is_open() {
             return;
         }
@@ -132,10 +134,10 @@ impl Matches {
             Entry::Occupied(earlier) => {
                 let earlier = earlier.get().as_str();
                 let cause = format!("is the same as {earlier}: no request would match {name}");
-                problems.add(&place, &"", cause);
+                problems.add(&path, &"", cause);
             }
             Entry::Vacant(new) => {
-                new.insert(place);
+                new.insert(path);
             }
         }
     }

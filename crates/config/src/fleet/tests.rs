@@ -1,4 +1,4 @@
-//! What a document shares with other processes, what it is refused for, and what a reload may change.
+//! The budgets and gates that a document shares, the fleets that it cannot have, and reloads.
 
 use crate::{ConfigErrors, Document, RetryConfig};
 use http_retry_fleet::Fleet;
@@ -16,7 +16,7 @@ fn messages(errors: &ConfigErrors) -> Vec<String> {
     errors.iter().map(ToString::to_string).collect()
 }
 
-/// The services whose budgets other processes spend too; the last is for all the others.
+/// Returns for each service whether its budget is shared; the last entry is the fallback.
 fn shared(config: &RetryConfig) -> Vec<(Option<String>, bool)> {
     let routes = config.routes().into_iter();
     routes.map(|route| (route.service, route.shared)).collect()
@@ -37,7 +37,7 @@ fn services(shared: [bool; 5]) -> Vec<(Option<String>, bool)> {
 }
 
 #[test]
-fn every_budget_is_shared_but_those_that_are_taken_out() {
+fn budgets_are_shared_unless_opted_out() {
     let with = |fleet: &str| load(&format!("version: 1\n{fleet}\n{SERVICES}")).unwrap();
     let config = with("");
     assert_eq!(shared(&config), services([false; 5]));
@@ -50,7 +50,7 @@ fn every_budget_is_shared_but_those_that_are_taken_out() {
 }
 
 #[test]
-fn every_gate_is_shared_but_those_that_are_taken_out() {
+fn gates_are_shared_unless_opted_out() {
     let with = |fleet: &str| {
         let config = load(&format!(
             "version: 1\n{fleet}\n{SERVICES}  e: {{gate: off}}\n"
@@ -68,7 +68,7 @@ fn every_gate_is_shared_but_those_that_are_taken_out() {
 }
 
 #[test]
-fn a_fleet_of_the_program_is_used_by_its_name() {
+fn a_registered_fleet_is_used_by_name() {
     let fleet = Fleet::builder().prefix("mine").redis("redis://h").unwrap();
     let builder = RetryConfig::builder().fleet("main", &fleet);
     let config = builder
@@ -81,7 +81,7 @@ fn a_fleet_of_the_program_is_used_by_its_name() {
     assert_eq!(messages(&unknown.unwrap_err()), [wanted]);
 }
 
-/// A fleet as a document writes it, and what is said of it.
+/// Fleets as a document writes them, and their errors.
 const IMPOSSIBLE: [(&str, &str); 9] = [
     (
         "{}",
@@ -122,7 +122,7 @@ const IMPOSSIBLE: [(&str, &str); 9] = [
 ];
 
 #[test]
-fn a_fleet_that_cannot_be_made_says_why() {
+fn an_invalid_fleet_is_reported_at_its_key() {
     for (fleet, wanted) in IMPOSSIBLE {
         let errors = load(&format!("version: 1\nfleet: {fleet}")).map(|_| ());
         assert_eq!(messages(&errors.unwrap_err()), [wanted], "of {fleet}");
@@ -130,7 +130,7 @@ fn a_fleet_that_cannot_be_made_says_why() {
 }
 
 #[test]
-fn what_a_fleet_is_given_is_not_repeated() {
+fn fleet_errors_hold_no_secret() {
     for text in [
         "redis://user:hunter2@h",
         "redis+unix:///s?pass=hunter2",
@@ -146,21 +146,21 @@ fn what_a_fleet_is_given_is_not_repeated() {
             fleet[key] = json!(text);
             let document = serde_json::from_value(json!({"version": 1, "fleet": fleet}));
             let errors = RetryConfig::load(&document.unwrap()).unwrap_err();
-            let told = format!("{errors} {errors:?}");
+            let shown = format!("{errors} {errors:?}");
             assert!(
-                !told.contains("user:hunter2") && !told.contains("pass=hunter2"),
-                "{told}"
+                !shown.contains("user:hunter2") && !shown.contains("pass=hunter2"),
+                "{shown}"
             );
             assert!(
-                !told.contains("hunter2") || !["redis", "prefix"].contains(&key),
-                "{told}"
+                !shown.contains("hunter2") || !["redis", "prefix"].contains(&key),
+                "{shown}"
             );
         }
     }
 }
 
 #[test]
-fn a_reload_keeps_the_fleet_and_may_take_services_out() {
+fn a_reload_keeps_the_fleet_and_may_opt_services_out() {
     const FLEET: &str = "version: 1\nfleet: {redis: \"redis://h\"}\n";
     let config = load(&format!("{FLEET}services: {{a: {{}}}}")).unwrap();
     let wanted = ["fleet: cannot change while the program runs: restart it"];

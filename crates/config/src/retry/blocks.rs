@@ -77,8 +77,8 @@ impl TryFrom<BackoffForm> for Backoff {
             BackoffForm::Word(word) => word.with(word.value.0.clone(), Arc::clone(&word.text)),
             BackoffForm::Schedule(list) => {
                 let delays: Arc<[Time]> = list.value.0.iter().map(|delay| delay.0).collect();
-                let words: Vec<String> = delays.iter().map(|d| format!("{d:?}")).collect();
-                let text = format!("[{}]", words.join(", "));
+                let texts: Vec<String> = delays.iter().map(|d| format!("{d:?}")).collect();
+                let text = format!("[{}]", texts.join(", "));
                 list.with(Growth::Schedule(delays), text)
             }
             BackoffForm::Custom(keys) => return Self::custom(*keys),
@@ -92,6 +92,7 @@ impl TryFrom<BackoffForm> for Backoff {
 
 impl Backoff {
     fn custom(keys: CustomKeys) -> Result<Self, &'static str> {
+        // `args` alone is allowed: the name may be in a layer below.
         if keys.custom.is_none() && keys.args.is_none() {
             return Err("names no custom backoff: write {custom: NAME}");
         }
@@ -100,10 +101,10 @@ impl Backoff {
             name.with(Growth::Custom(Arc::clone(&name.value.0)), text)
         });
         let args = keys.args.map(|args| {
-            // An explanation shows a number, but of a text only that it is given.
+            // Only the program knows if a text of its own is a secret, so an explanation does not show it.
             let is_text = matches!(*args.value.0, Value::Text(_));
             Args(if is_text {
-                args.in_words("given")
+                args.with_text("given")
             } else {
                 args
             })
@@ -131,6 +132,7 @@ pub(crate) struct Args(pub(crate) Spanned<ArgsValue>);
 
 impl Layer for Args {
     fn merge_below(&mut self, below: &Self) {
+        // Other arguments than maps replace those below, like any value.
         let own = Arc::make_mut(&mut self.0.value.0);
         if let (Value::Map(own), Value::Map(below)) = (own, &*below.0.value.0) {
             for (key, value) in below {
@@ -202,12 +204,14 @@ impl From<JitterForm> for Jitter {
                     given.with(given.value.0, given.value.0.to_string())
                 };
                 return Self {
+                    // Ends a `decorrelated` of a layer below.
                     decorrelated: Some(keys.with(false, "between min and max")),
                     min: keys.value.min.as_ref().map(part),
                     max: keys.value.max.as_ref().map(part),
                 };
             }
         };
+        // A word sets both bounds, so that none of a layer below shows through.
         let JitterWord(Interval(least, most, decorrelated)) = word.value;
         let part = |micros| {
             let part = Decimal::from_micros(micros);
@@ -264,6 +268,7 @@ impl From<RetryAfterForm> for RetryAfter {
                 ..Self::default()
             },
             WordOr::Map(keys) => Self {
+                // Ends an `ignore` of a layer below.
                 ignored: Some(keys.with(false, "respect")),
                 max: keys.value.max,
                 over: keys.value.over,
@@ -344,8 +349,9 @@ impl From<Hidden<ResponseKeys>> for Response {
     fn from(Hidden(keys): Hidden<ResponseKeys>) -> Self {
         Self {
             status: keys.status.map(|status| {
+                // The rest of a response may be a secret, but its status is not.
                 let text = status.value.0.to_string();
-                status.in_words(text)
+                status.with_text(text)
             }),
             headers: keys.headers,
             body: keys.body,

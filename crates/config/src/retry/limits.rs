@@ -55,6 +55,7 @@ impl TryFrom<WordOr<Word<GateWord>, GateKeys>> for Gating {
         };
         Ok(Self {
             wait,
+            // A document cannot set it, so the preset's value remains.
             quotas_at_once: None,
         })
     }
@@ -62,7 +63,7 @@ impl TryFrom<WordOr<Word<GateWord>, GateKeys>> for Gating {
 
 impl Gating {
     /// Returns its text in an explanation.
-    pub(crate) fn in_words(self) -> String {
+    pub(crate) fn to_text(self) -> String {
         self.wait.map_or_else(|| "off".to_owned(), duration_text)
     }
 }
@@ -81,6 +82,7 @@ pub(crate) enum DialectChoice {
 impl From<Several<Name>> for DialectChoice {
     fn from(Several(names): Several<Name>) -> Self {
         match names.as_slice() {
+            // Only alone: in a list, these would be the names of dialects.
             [Name(name)] if &**name == "none" => Self::Nobody,
             [Name(name)] if &**name == "by_host" => Self::ByHost,
             _ => Self::These(names.into_iter().map(|Name(name)| name).collect()),
@@ -135,7 +137,7 @@ impl From<WordOr<Word<CutWord>, CutKeys>> for Truncate {
 }
 
 impl Truncate {
-    pub(super) fn in_words(self) -> String {
+    pub(super) fn to_text(self) -> String {
         match self.0 {
             None => "off".to_owned(),
             Some((keep, None)) => word_for(&keep).to_owned(),
@@ -191,7 +193,7 @@ impl From<WordOr<Word<HoldWord>, HoldKeys>> for Hold {
 }
 
 impl Hold {
-    pub(super) fn in_words(self) -> String {
+    pub(super) fn to_text(self) -> String {
         match self.0 {
             None => "off".to_owned(),
             Some(None) => "on".to_owned(),

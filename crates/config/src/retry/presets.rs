@@ -29,13 +29,14 @@ impl Retry {
         let is_llm = name == "llm";
         let classifier = if is_llm { "llm" } else { "by status" };
         Some(Self {
-            classifier: gives(&from, is_llm, classifier),
+            classifier: spanned(&from, is_llm, classifier),
             ..Self::of_policy(&policy(), &from)
         })
     }
 
     /// Returns the defaults of a document: those of `background`, but with a longest delay that a longer base raises.
     pub(crate) fn defaults() -> Self {
+        // The limit of `background` would make a longer base an error.
         Self {
             max_delay: None,
             ..Self::of_policy(&RetryPolicy::background(), &"default".into())
@@ -57,30 +58,30 @@ impl Retry {
             policy.own_backoff().ceiling(1),
             policy.own_backoff().ceiling(u32::MAX),
         );
-        let asked = policy.server_delay_limit();
-        let asked_text = asked.map_or_else(|| "none".to_owned(), duration_text);
+        let server_max = policy.server_delay_limit();
+        let server_max_text = server_max.map_or_else(|| "none".to_owned(), duration_text);
         let methods = policy.retried_methods();
         Self {
-            max_retries: gives(from, limit, policy.retry_limit().to_string()),
-            max_refused: refused.and_then(|most| gives(from, Count(most), most.to_string())),
+            max_retries: spanned(from, limit, policy.retry_limit().to_string()),
+            max_refused: refused.and_then(|most| spanned(from, Count(most), most.to_string())),
             backoff: Some(Backoff {
-                growth: gives(from, Growth::Exponential, "exponential"),
+                growth: spanned(from, Growth::Exponential, "exponential"),
                 args: None,
             }),
-            base: gives(from, Duration(base), duration_text(base)),
-            max_delay: gives(from, DurationOrNone(Some(longest)), duration_text(longest)),
+            base: spanned(from, Duration(base), duration_text(base)),
+            max_delay: spanned(from, DurationOrNone(Some(longest)), duration_text(longest)),
             retry_after: Some(RetryAfter {
-                max: gives(from, DurationOrNone(asked), asked_text),
+                max: spanned(from, DurationOrNone(server_max), server_max_text),
                 ..RetryAfter::default()
             }),
-            methods: gives(from, Word(methods), word_for(&methods)),
-            gate: gives(from, gating, gating.in_words()),
+            methods: spanned(from, Word(methods), word_for(&methods)),
+            gate: spanned(from, gating, gating.to_text()),
             ..Self::default()
         }
     }
 }
 
-fn gives<T>(from: &Arc<str>, value: T, text: impl Into<Arc<str>>) -> Option<Spanned<T>> {
+fn spanned<T>(from: &Arc<str>, value: T, text: impl Into<Arc<str>>) -> Option<Spanned<T>> {
     Some(Spanned {
         value,
         text: text.into(),

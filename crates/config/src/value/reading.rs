@@ -39,6 +39,7 @@ impl<'de> DeserializeSeed<'de> for Reading<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        // Counted before the value is read, so that a document that expands stops early.
         self.size.add_value(self.depth).map_err(Error::custom)?;
         deserializer.deserialize_any(self)
     }
@@ -97,6 +98,7 @@ impl<'de> Visitor<'de> for Reading<'_> {
         while let Some(value) = seq.next_element_seed(self.inside())? {
             list.push(value);
         }
+        // A document stays in memory for as long as it is in force.
         list.shrink_to_fit();
         Ok(Value::List(list))
     }
@@ -106,11 +108,11 @@ impl<'de> Visitor<'de> for Reading<'_> {
         while let Some(key) = access.next_key_seed(Key(self))? {
             let value = access.next_value_seed(self.inside())?;
             match map.entry(key) {
-                Entry::Vacant(place) => {
-                    place.insert(value);
+                Entry::Vacant(slot) => {
+                    slot.insert(value);
                 }
-                Entry::Occupied(place) => {
-                    let key = shown::key(place.key());
+                Entry::Occupied(entry) => {
+                    let key = shown::key(entry.key());
                     return Err(A::Error::custom(format!("{key}: is there twice")));
                 }
             }

@@ -17,6 +17,7 @@ pub(crate) fn check_text(text: &str) -> Result<(), String> {
     if text.len() > MAX_TEXT_BYTES {
         return Err(format!("the text has more than {MAX_TEXT_BYTES} bytes"));
     }
+    // Brackets in texts and comments count too: only a parser could tell them apart.
     let mut open = 0_usize;
     for byte in text.bytes() {
         match byte {
@@ -68,7 +69,7 @@ impl Size {
     }
 }
 
-fn take(left: &Cell<usize>, some: usize) -> Option<()> {
-    left.set(left.get().checked_sub(some)?);
+fn take(left: &Cell<usize>, amount: usize) -> Option<()> {
+    left.set(left.get().checked_sub(amount)?);
     Some(())
 }

@@ -40,17 +40,19 @@ macro_rules! positive {
 pub(crate) use positive;
 
 fn duration(value: &Value) -> Result<Time, String> {
-    let not = || {
+    let invalid = || {
         Err(format!(
             "{value} is not a duration: write 500ms, 2s or 1h 30m"
         ))
     };
     let text = match value {
+        // For the advice on units below.
         Value::Integer(_) | Value::Float(_) => &value.to_string(),
         Value::Text(text) => text.trim(),
-        _ => return not(),
+        _ => return invalid(),
     };
     let is_plain = |number: f64| number.is_finite() && number.is_sign_positive();
+    // Some systems mean milliseconds by a bare number, and others seconds.
     if text.parse().is_ok_and(is_plain) {
         return Err(format!("{text} has no unit: write {text}ms or {text}s"));
     }
@@ -60,6 +62,7 @@ fn duration(value: &Value) -> Result<Time, String> {
         humantime::parse_duration(text)
     };
     match parsed {
+        // The parser takes them too, but a month is 30.44 days there, and `1M` for `1m` would be one.
         Ok(duration) => match in_days(text) {
             Some(instead) => Err(format!("{value} {instead}")),
             None => Ok(duration),
@@ -71,7 +74,7 @@ fn duration(value: &Value) -> Result<Time, String> {
         Err(humantime::DurationError::NumberOverflow) => {
             Err(format!("{value} is too long: write 1h 30m or 30days"))
         }
-        Err(_) => not(),
+        Err(_) => invalid(),
     }
 }
 
@@ -86,8 +89,8 @@ fn is_endless(text: &str) -> bool {
 fn is_too_fine(text: &str) -> bool {
     let mut parts = text.split('.');
     let first = parts.next().unwrap_or_default().to_owned();
-    let behind = parts.map(|part| part.trim_start_matches(|c: char| c.is_ascii_digit()));
-    let whole = behind.fold(first, |whole, part| whole + part);
+    let rest = parts.map(|part| part.trim_start_matches(|c: char| c.is_ascii_digit()));
+    let whole = rest.fold(first, |whole, part| whole + part);
     whole != text && !is_endless(&whole) && humantime::parse_duration(&whole).is_ok()
 }
 
@@ -95,8 +98,8 @@ fn is_too_fine(text: &str) -> bool {
 fn in_days(duration: &str) -> Option<String> {
     let parts: Vec<&str> = numbers_and_words(duration).collect();
     let (unit, name, days) = parts.iter().find_map(|part| {
-        let found = ABOVE_DAYS.iter().find(|(words, ..)| words.contains(part));
-        found.map(|(_, name, days)| (*part, *name, *days))
+        let unit = ABOVE_DAYS.iter().find(|(words, ..)| words.contains(part));
+        unit.map(|(_, name, days)| (*part, *name, *days))
     })?;
     let before = parts.iter().position(|part| *part == unit)?.checked_sub(1);
     let number = before.and_then(|index| parts.get(index));

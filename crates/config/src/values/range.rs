@@ -78,7 +78,7 @@ fn range(
 fn compared(text: &str, bounds: &RangeInclusive<u32>) -> Option<RangeInclusive<u32>> {
     let number = |text: &str| text.trim().parse::<u32>().ok();
     let (least, most) = (*bounds.start(), *bounds.end());
-    // Longer signs first.
+    // `>=` before `>`, which is a prefix of it.
     for sign in [">=", "<=", ">", "<", "="] {
         let Some(rest) = text.strip_prefix(sign) else {
             continue;

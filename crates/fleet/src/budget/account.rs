@@ -56,7 +56,7 @@ pub(super) fn account(terms: &BudgetTerms, id: u64, wait: Duration) -> (FleetAcc
 
 impl AccountInner {
     fn lock(&self) -> MutexGuard<'_, BudgetParticipant> {
-        // A panic cannot leave it half changed: its arithmetic does not panic.
+        // Its arithmetic does not panic, so a panic cannot leave it half changed.
         self.participant
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -72,6 +72,7 @@ impl AccountInner {
 
 impl SharedAccount for FleetAccount {
     fn deposit(&self, _: Duration) {
+        // It orders nothing else, and a success that a report misses is in the next one.
         self.0.successes.0.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -134,6 +135,7 @@ impl Future for PendingPayment {
 impl Drop for PendingPayment {
     fn drop(&mut self) {
         if !self.is_answered {
+            // The answer may have come since the last poll, and a grant must not be lost with the retry.
             self.account.lock().cancel(self.number, self.price);
         }
     }
@@ -143,6 +145,8 @@ impl AccountLink {
     /// Returns the next report if one is due; at most one is in flight. `waker` is woken as soon as a retry needs a
     /// report.
     pub(super) fn next(&self, at: Moment, waker: &Waker) -> NextAction<BudgetReport> {
+        // No budget and no waiting retry holds the account any more. Unreported amounts are lost, which is safe: the
+        // other processes have fewer tokens.
         if Arc::strong_count(&self.0) == 1 {
             return NextAction::Gone;
         }

@@ -43,14 +43,14 @@ impl Ledger {
     /// Returns the next report, which requests nothing: with all totals, or as much of them as one report settles.
     pub(super) fn report(&mut self, successes: u64, terms: StoreTerms) -> BudgetReport {
         self.seq = self.seq.saturating_add(1);
-        let part = |all: i64, acked: i64| all.min(acked.saturating_add(MAX_BATCH));
+        let bounded_part = |all: i64, acked: i64| all.min(acked.saturating_add(MAX_BATCH));
         BudgetReport {
             process: self.process,
             terms,
             seq: self.seq,
-            successes: part(self.successes(successes), self.successes_acked),
+            successes: bounded_part(self.successes(successes), self.successes_acked),
             successes_acked: self.successes_acked,
-            taken: part(self.taken, self.taken_acked),
+            taken: bounded_part(self.taken, self.taken_acked),
             taken_acked: self.taken_acked,
             want: 0,
             known: None,
@@ -60,6 +60,7 @@ impl Ledger {
     /// Returns the program's count of successes that a report includes.
     pub(super) fn counted(&self, report: &BudgetReport) -> u64 {
         let reported = u64::try_from(report.successes).unwrap_or(0);
+        // The program's count may wrap, so only its distance from the base is used.
         self.base.wrapping_add(reported)
     }
 
@@ -76,6 +77,8 @@ impl Ledger {
         random: u64,
     ) -> i64 {
         let since = self.taken.saturating_sub(report.taken);
+        // The store has these successes, even if from an earlier report. A grant is known only from the reply to its
+        // own report.
         self.successes_acked = report.successes;
         if reply.kind == ReplyKind::Repeated {
             self.repeated = self.repeated.saturating_add(1);
@@ -145,9 +148,11 @@ impl Allowance {
         now: Duration,
     ) -> Self {
         let processes = reply.processes.max(1);
-        let part = |of: i64| of.max(0).checked_div(processes).unwrap_or(0);
+        let part = |whole: i64| whole.max(0).checked_div(processes).unwrap_or(0);
         Self {
+            // The reply does not include the amount that was spent after its report.
             tokens: part(reply.tokens).saturating_sub(spent).max(0),
+            // In a large fleet a share may be less than the price of one retry.
             capacity: part(reply.capacity).max(terms.unit),
             counted,
             since: now,
@@ -169,6 +174,7 @@ impl Allowance {
         self.counted = successes;
         let new = i64::try_from(new).unwrap_or(i64::MAX);
         let earned = new.saturating_mul(terms.per_success);
+        // Tokens above a capacity that has shrunk stay, and are not added to.
         let room = self.capacity.saturating_sub(self.tokens).max(0);
         self.tokens = self.tokens.saturating_add(earned.min(room));
     }

@@ -128,11 +128,12 @@ impl BudgetReply {
                 _ => return None,
             },
         };
+        // Checked, since sums of amounts must stay in range whatever answers at the store's address.
         let amounts = 0..=MAX_COUNT;
-        let known = amounts.contains(&granted)
+        let is_valid = amounts.contains(&granted)
             && amounts.contains(&capacity)
             && amounts.contains(&processes)
             && (-MAX_COUNT..=MAX_COUNT).contains(&tokens);
-        known.then_some(reply)
+        is_valid.then_some(reply)
     }
 }

@@ -30,8 +30,10 @@ pub(crate) struct StoredRecord {
 
 pub(crate) const MAX_RATE: i64 = 1_000_000_000;
 const MAX_PER_SECOND: i64 = 1_000_000_000_000;
+/// The window in which processes and successes are counted, in milliseconds.
 const WINDOW: i64 = 10_000;
-const LONGEST: i64 = 1_000_000_000;
+/// The most milliseconds, and the most successes, that one step counts.
+const MAX_STEP: i64 = 1_000_000_000;
 
 /// Takes one step at the store's time `now`, in milliseconds.
 pub(crate) fn settle(
@@ -47,13 +49,14 @@ pub(crate) fn settle(
     let mut next = bucket.unwrap_or_else(|| StoredBucket::new(report, now));
     let last = record.unwrap_or_else(|| StoredRecord::unknown(report));
     let mut granted = 0;
+    // Repeated or overtaken by a later report, whose totals include this one's.
     if report.seq <= last.seq {
         kind = ReplyKind::Repeated;
     } else {
         let elapsed = next.pass_time(now);
         let new = report.successes.saturating_sub(last.successes);
         let unreported = report.taken.saturating_sub(last.taken);
-        next.earn(report, new.clamp(0, LONGEST), elapsed, unreported);
+        next.earn(report, new.clamp(0, MAX_STEP), elapsed, unreported);
         granted = next.grant(report);
         next.count(last.window, now);
         *bucket = Some(next);
@@ -68,6 +71,7 @@ pub(crate) fn settle(
         granted,
         tokens: next.tokens,
         capacity: next.capacity(report),
+        // The present window may have just begun.
         processes: next.before.max(next.current),
         now_ms: now,
         kind,
@@ -106,21 +110,23 @@ impl StoredBucket {
         if self.at.saturating_sub(now) > WINDOW {
             self.at = now;
         }
-        let elapsed = now.saturating_sub(self.at).clamp(0, LONGEST);
+        let elapsed = now.saturating_sub(self.at).clamp(0, MAX_STEP);
         self.at = self.at.max(now);
         elapsed
     }
 
     fn earn(&mut self, report: &BudgetReport, new: i64, elapsed: i64, unreported: i64) {
-        let seen = new.saturating_mul(1_000_000);
-        let kept = self.rate.saturating_mul(WINDOW);
+        // The rate is in successes per 1,000 s, which are 1,000,000 ms.
+        let added = new.saturating_mul(1_000_000);
+        let before = self.rate.saturating_mul(WINDOW);
         let time = WINDOW.saturating_add(elapsed);
-        self.rate = div(kept.saturating_add(seen), time).min(MAX_RATE);
+        self.rate = div(before.saturating_add(added), time).min(MAX_RATE);
         let most = self.capacity(report);
         let mut earned = new.saturating_mul(report.terms.per_success).min(MAX_COUNT);
         let per_second = report.terms.per_second.min(MAX_PER_SECOND);
         if per_second > 0 {
             let seconds = div(elapsed, 1_000).min(div(MAX_COUNT, per_second));
+            // Seconds and the rest apart, since their product could exceed 2^53.
             let part = rem(elapsed, 1_000).saturating_mul(per_second);
             let part = part.saturating_add(self.rest);
             let refill = seconds.saturating_mul(per_second);
@@ -129,11 +135,13 @@ impl StoredBucket {
             self.rest = rem(part, 1_000);
         }
         let tokens = self.tokens.saturating_add(earned);
+        // A fleet can owe at most one capacity.
         let least = 0_i64.saturating_sub(most);
         self.tokens = tokens.saturating_sub(unreported).clamp(least, most);
     }
 
     fn grant(&mut self, report: &BudgetReport) -> i64 {
+        // Only whole retries: part of a price is of no use to this process, and would be missing for the others.
         let whole = self
             .tokens
             .saturating_sub(rem(self.tokens, report.terms.unit));
@@ -148,14 +156,15 @@ impl StoredBucket {
 
     /// Counts each process once in a window.
     fn count(&mut self, last_window: i64, now: i64) {
-        let this = div(now, WINDOW);
-        if this > self.window || this < self.window.saturating_sub(1) {
-            self.before = if this == self.window.saturating_add(1) {
+        let current = div(now, WINDOW);
+        // A clock that jitters may step back by one window, which continues the later one.
+        if current > self.window || current < self.window.saturating_sub(1) {
+            self.before = if current == self.window.saturating_add(1) {
                 self.current
             } else {
                 0
             };
-            (self.window, self.current) = (this, 0);
+            (self.window, self.current) = (current, 0);
         }
         if last_window != self.window {
             self.current = self.current.saturating_add(1).min(MAX_RATE);

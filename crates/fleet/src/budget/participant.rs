@@ -94,6 +94,7 @@ impl BudgetParticipant {
     pub(super) fn settle(&mut self, successes: u64, now: Duration) {
         self.successes = successes;
         self.schedule.settle(now);
+        // A process that is alone keeps the allowance that it left with, and what it earns.
         if !matches!(self.state, ParticipantState::Alone(_)) {
             self.allowance.age(&self.terms, now);
         }
@@ -108,6 +109,7 @@ impl BudgetParticipant {
         if self.pay_from_stash(price) {
             return Answer::Paid;
         }
+        // Alone, a retry is answered at once: waiting for a store that does not reply would delay each of them.
         let is_alone = matches!(self.state, ParticipantState::Alone(_));
         if is_alone && self.pay_from_allowance(price) {
             Answer::Paid
@@ -212,9 +214,11 @@ impl BudgetParticipant {
             }
             ParticipantState::Cold(_) | ParticipantState::Joined => match self.schedule.flush {
                 Some(due) if at.now < due || self.has_unreported() => due,
+                // An idle process sends nothing.
                 _ => self.schedule.plan_flush(self.processes(), at),
             },
         };
+        // The first check knows the time, which construction does not.
         if let ParticipantState::Cold(since @ None) = &mut self.state {
             *since = Some(at.now);
         }
@@ -233,10 +237,12 @@ impl BudgetParticipant {
 
     fn report(&mut self, at: Moment) -> BudgetReport {
         self.schedule.plan_flush(self.processes(), at);
+        // The stash pays for as much as it can, and the store is asked for the rest.
         let wanted = self.queue.price();
         let promised = wanted.min(self.stash);
         let report = BudgetReport {
             want: wanted.saturating_sub(promised).min(MAX_COUNT),
+            // A debt counts as 0, since -1 stands for a process that never had a reply.
             known: self.last_reply.map(|reply| reply.tokens.max(0)),
             ..self.ledger.report(self.successes, self.terms)
         };
@@ -272,6 +278,7 @@ impl BudgetParticipant {
         in_flight: &InFlight,
         reply: &BudgetReply,
     ) -> Option<FleetChange> {
+        // Both before the settlement, which counts repetitions and may take a new ID.
         let asks_again = self.ledger.needs_retry(reply);
         let counted = self.ledger.counted(&in_flight.report);
         let spent = self.ledger.settle(&in_flight.report, reply, at.random);
@@ -280,7 +287,8 @@ impl BudgetParticipant {
         if reply.kind != ReplyKind::Repeated {
             self.stash = self.stash.saturating_add(reply.granted);
         }
-        // While a store replies late, no retry waits for it.
+        // While a store replies late, no retry waits for it. With a store 200 ms away, joining by a late reply only to
+        // leave with the next retry let 4,090 retries through instead of 217.
         if in_flight.late || at.now.saturating_sub(in_flight.sent) > self.wait {
             self.schedule.lag(reply.processes, at);
             return self.leave(at.now, LeaveReason::Timeout);
@@ -314,6 +322,7 @@ impl BudgetParticipant {
     /// Stops waiting for the reply to the report in flight.
     pub(super) fn timed_out(&mut self, now: Duration) -> Option<FleetChange> {
         let in_flight = self.in_flight.as_mut()?;
+        // The stash now pays whoever asks first, as the retries that it was reserved for no longer wait.
         (in_flight.late, in_flight.promised) = (true, 0);
         self.leave(now, LeaveReason::Timeout)
     }
@@ -331,6 +340,7 @@ impl BudgetParticipant {
     }
 
     fn pay_queue_alone(&mut self) {
+        // Taken out, since paying changes the rest of the participant.
         let mut queue = std::mem::take(&mut self.queue);
         queue.answer(|_, price| Some(self.pay_from_stash(price) || self.pay_from_allowance(price)));
         self.queue = queue;
@@ -355,6 +365,7 @@ impl BudgetParticipant {
     /// Leaves for ever: no more reports are sent.
     pub(super) fn end(&mut self) {
         (self.in_flight, self.driver) = (None, None);
+        // Answers the retries that still wait; the time does not matter, since it never joins again.
         self.leave(Duration::ZERO, LeaveReason::Unreachable);
     }
 

@@ -8,14 +8,14 @@ use std::task::{Poll, Waker};
 pub(super) struct PaymentQueue {
     /// The number of the next retry.
     next: u64,
-    asking: BTreeMap<u64, Asker>,
+    waiting: BTreeMap<u64, Waiter>,
     /// The answers that have not been read yet; `true` if paid.
     answered: BTreeMap<u64, bool>,
     wakers: Vec<Waker>,
 }
 
 #[derive(Debug)]
-struct Asker {
+struct Waiter {
     price: i64,
     waker: Option<Waker>,
 }
@@ -25,12 +25,12 @@ impl PaymentQueue {
         let number = self.next;
         self.next = self.next.saturating_add(1);
         let waker = None;
-        self.asking.insert(number, Asker { price, waker });
+        self.waiting.insert(number, Waiter { price, waker });
         number
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.asking.is_empty()
+        self.waiting.is_empty()
     }
 
     /// Returns the number of the next retry; all that wait now have lower ones.
@@ -40,43 +40,44 @@ impl PaymentQueue {
 
     /// Returns the total price of all waiting retries.
     pub(super) fn price(&self) -> i64 {
-        let prices = self.asking.values().map(|asker| asker.price);
+        let prices = self.waiting.values().map(|waiter| waiter.price);
         prices.fold(0, i64::saturating_add)
     }
 
     /// Answers those for whom `answer` returns `Some`, in their order; it is called with their numbers and prices.
     pub(super) fn answer(&mut self, mut answer: impl FnMut(u64, i64) -> Option<bool>) {
         let Self {
-            asking,
+            waiting,
             answered,
             wakers,
             ..
         } = self;
-        asking.retain(|number, asker| {
-            let Some(paid) = answer(*number, asker.price) else {
+        waiting.retain(|number, waiter| {
+            let Some(paid) = answer(*number, waiter.price) else {
                 return true;
             };
             answered.insert(*number, paid);
-            wakers.extend(asker.waker.take());
+            wakers.extend(waiter.waker.take());
             false
         });
     }
 
     /// Returns the answer to one of them, once.
     pub(super) fn poll(&mut self, number: u64, waker: &Waker) -> Poll<bool> {
-        if let Some(asker) = self.asking.get_mut(&number) {
-            match &mut asker.waker {
+        if let Some(waiter) = self.waiting.get_mut(&number) {
+            match &mut waiter.waker {
                 Some(known) => known.clone_from(waker),
                 none => *none = Some(waker.clone()),
             }
             return Poll::Pending;
         }
+        // Its answer was read before, and a future is not polled after that.
         Poll::Ready(self.answered.remove(&number).unwrap_or(false))
     }
 
     /// Removes one of them, and returns its answer if it has not been read.
     pub(super) fn remove(&mut self, number: u64) -> Option<bool> {
-        self.asking.remove(&number);
+        self.waiting.remove(&number);
         self.answered.remove(&number)
     }
 

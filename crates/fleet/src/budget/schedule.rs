@@ -37,9 +37,9 @@ impl Default for Backoff {
 impl Backoff {
     /// Counts a failure, and returns the time of the next try.
     pub(crate) fn fail(&mut self, at: Moment) -> Duration {
-        let again = at.now.saturating_add(spread(self.0, at.random));
+        let retry_at = at.now.saturating_add(spread(self.0, at.random));
         self.0 = self.0.saturating_mul(2).min(MAX_BACKOFF);
-        again
+        retry_at
     }
 }
 
@@ -84,6 +84,7 @@ impl FlushSchedule {
 
     pub(super) fn flush_now(&mut self) {
         self.flush = Some(Duration::ZERO);
+        // A process that is alone reports by this time.
         self.probe = Duration::ZERO;
     }
 }
@@ -94,5 +95,6 @@ pub(crate) fn flush_interval(processes: i64) -> Duration {
 }
 
 fn millis(processes: i64) -> Duration {
+    // One millisecond for each process, so that all of them send a store about a thousand reports a second.
     Duration::from_millis(u64::try_from(processes).unwrap_or(0))
 }

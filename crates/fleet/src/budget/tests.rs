@@ -1,4 +1,4 @@
-//! The store's step, its script on a real server, and what a process remembers.
+//! The store's step, its script on a real server, and one process's part.
 
 #[cfg(http_retry_loom)]
 mod loom_model;

@@ -36,8 +36,8 @@ impl Peer for GatePeer {
         lock(&self.0).succeeded(calls, since_refusal);
     }
 
-    fn refused(&self, asked: Option<Duration>, closed: bool) {
-        lock(&self.0).refused(asked, closed);
+    fn refused(&self, delay: Option<Duration>, closed: bool) {
+        lock(&self.0).refused(delay, closed);
     }
 
     fn reopened(&self) {
@@ -56,6 +56,7 @@ impl GateLink {
     /// Returns the next report if it is due; at most one is in flight. `waker` is woken when there is something to
     /// report.
     pub(super) fn next(&self, at: Moment, processes: i64, waker: &Waker) -> NextAction<GateReport> {
+        // First, so that the report contains the successes that only the gate has counted.
         if !self.gate.report(at) {
             return NextAction::Gone;
         }
@@ -68,6 +69,7 @@ impl GateLink {
         let Some((share, next)) = next else {
             return NextAction::Gone;
         };
+        // Outside of `act`, since the gate's lock is taken before the participant's.
         if let Some((processes, rank)) = share {
             self.gate.share_quota(at, processes, rank);
         }
@@ -125,6 +127,7 @@ impl GateLink {
         match change {
             GateChange::Nothing => {}
             GateChange::Closed { cooldown, is_news } => {
+                // No question about a cooldown that no call of this process would wait for.
                 if self.gate.close(at, cooldown, probe) && is_news {
                     self.act(at, |participant| participant.plan_look(cooldown, at.random));
                 }
@@ -140,6 +143,7 @@ impl GateLink {
         let mut participant = lock(&peer.0);
         participant.settle(at.now);
         let acted = act(&mut participant);
+        // `wake` takes the lock itself.
         drop(participant);
         peer.wake();
         Some(acted)

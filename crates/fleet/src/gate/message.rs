@@ -25,8 +25,8 @@ pub(crate) struct GateReport {
     pub(crate) refusals: u64,
     /// The successes of calls that were sent after the first refused one of a run that has not ended.
     pub(crate) later: u64,
-    /// The cooldown that the last of the refusals asked for, if any, in microseconds.
-    pub(crate) asked: Option<u64>,
+    /// The delay that the last of the refusals asked for, if any, in microseconds.
+    pub(crate) delay: Option<u64>,
 }
 
 /// The store's notice to all processes.
@@ -50,11 +50,12 @@ impl GateReport {
     /// Returns the script's arguments in their order.
     pub(crate) fn numbers(&self) -> [i64; 5] {
         [
+            // The script rejects a larger one, and a later report could not mend it.
             signed(self.change.min(MAX_CHANGES)),
             signed(self.successes),
             signed(self.refusals),
             signed(self.later),
-            self.asked.map_or(-1, signed),
+            self.delay.map_or(-1, signed),
         ]
     }
 }

@@ -65,15 +65,18 @@ impl StoredGate {
 
     /// Handles a report. Returns `true` if all processes are to be notified.
     fn take(&mut self, report: &GateReport, now: u64) -> bool {
+        // Nobody contradicted the cooldown: the next vote takes half as many refusals.
         if self.standing && now >= self.until {
             self.standing = false;
             self.patience = (self.patience / 2).max(MIN_PATIENCE);
             self.run = RefusalRun::default();
         }
         self.ok_since_closed |= report.successes > 0 || report.later > 0;
+        // While the gate is closed, only calls sent after the refused one can contradict it.
         if !self.standing {
             self.run.succeeded(report.successes);
         }
+        // Refusals and later successes from before the last change concern an earlier cooldown.
         if report.change < self.change {
             return false;
         }
@@ -81,6 +84,7 @@ impl StoredGate {
         let ends = report.later > 0 && self.run.succeeded(report.later);
         if self.standing && ends {
             self.standing = false;
+            // The vote was wrong, so the next one takes twice as many refusals.
             self.patience = product(self.patience, 2).min(MAX_PATIENCE);
             self.change = sum(self.change, 1);
             return true;
@@ -89,16 +93,17 @@ impl StoredGate {
     }
 
     fn refused(&mut self, report: &GateReport, now: u64) -> bool {
-        let asked = report.asked.map(|asked| asked.min(MAX_COOLDOWN));
+        let delay = report.delay.map(|delay| delay.min(MAX_COOLDOWN));
         if self.standing {
-            let until = self.until.max(sum(now, asked.unwrap_or(DEFAULT_COOLDOWN)));
+            // A cooldown is prolonged and never shortened, and all processes are notified only if it changed.
+            let until = self.until.max(sum(now, delay.unwrap_or(DEFAULT_COOLDOWN)));
             return std::mem::replace(&mut self.until, until) != until;
         }
         if !self.run.reaches(self.patience) {
             return false;
         }
-        let again = !std::mem::take(&mut self.ok_since_closed);
-        self.until = sum(now, next_cooldown(asked, again, &mut self.doublings));
+        let repeated = !std::mem::take(&mut self.ok_since_closed);
+        self.until = sum(now, next_cooldown(delay, repeated, &mut self.doublings));
         self.standing = true;
         // At least one, unlike in a single process: a vote of some processes may not be a vote of the others.
         self.probes = self.patience / 2;

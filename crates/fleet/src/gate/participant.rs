@@ -44,7 +44,7 @@ pub(super) struct GateParticipant {
     processes: u64,
     /// The next report.
     report: GateReport,
-    /// The time from which the store is to be asked although there is nothing to report.
+    /// The time from which the store is asked even without anything to report.
     look_at: Option<Duration>,
     /// `true` if the gate has closed here for longer than the interval of reports.
     has_closed: bool,
@@ -67,7 +67,7 @@ pub(super) enum GateChange {
     Nothing,
     Closed {
         cooldown: Duration,
-        /// `true` if the store is to be asked about it.
+        /// `true` if the process has yet to ask the store about it.
         is_news: bool,
     },
     /// Successes of some processes contradicted the cooldown.
@@ -88,6 +88,7 @@ impl GateParticipant {
     /// Updates the time; must be called before any other step at that time.
     pub(super) fn settle(&mut self, now: Duration) {
         let now = now.saturating_add(self.ahead);
+        // Otherwise nothing would be due until the clock is back where it was.
         let back = self.now.saturating_sub(now);
         if back >= BACKSTEP {
             self.ahead = self.ahead.saturating_add(back);
@@ -99,17 +100,18 @@ impl GateParticipant {
 /// The side of the gate.
 impl GateParticipant {
     /// Records a refused call. Its refusal is a vote; `closed` if it closes the gate here.
-    pub(super) fn refused(&mut self, asked: Option<Duration>, closed: bool) {
+    pub(super) fn refused(&mut self, delay: Option<Duration>, closed: bool) {
         self.report.refusals = self.report.refusals.saturating_add(1);
-        let micros = |asked: Duration| u64::try_from(asked.as_micros()).unwrap_or(u64::MAX);
-        self.report.asked = asked.map(micros);
+        let micros = |delay: Duration| u64::try_from(delay.as_micros()).unwrap_or(u64::MAX);
+        self.report.delay = delay.map(micros);
         // The other processes must learn of it soon. Short cooldowns would be reported without any interval.
         self.has_closed |=
-            closed && asked.unwrap_or(Duration::from_micros(DEFAULT_COOLDOWN)) > INTERVAL;
+            closed && delay.unwrap_or(Duration::from_micros(DEFAULT_COOLDOWN)) > INTERVAL;
     }
 
     /// Records successful calls; `since_refusal` is `true` if they count against a run of refusals here.
     pub(super) fn succeeded(&mut self, calls: u64, since_refusal: bool) {
+        // While this process disagrees, each success is evidence against the cooldown of the others.
         let counted = if since_refusal || self.disagrees {
             &mut self.report.later
         } else {
@@ -126,6 +128,7 @@ impl GateParticipant {
     /// Returns the task's waker if there is something to report before its next check.
     pub(super) fn take_due_driver(&mut self) -> Option<Waker> {
         let at = self.reports_at()?;
+        // The task's own check is early enough, and a wake for each call would be wasted.
         if at >= self.driver_looks_at {
             return None;
         }
@@ -181,6 +184,7 @@ impl GateParticipant {
         let flush = flushes.then(|| self.last.saturating_add(self.flush_interval));
         let first = [at_once, soon, self.look_at, flush];
         let first = first.into_iter().flatten().min()?;
+        // After a failure even a vote waits, or each refusal would try the store.
         Some(first.max(self.not_before))
     }
 
@@ -219,6 +223,7 @@ impl GateParticipant {
         self.failures = doublings.saturating_add(1);
         let backoff = backoff.saturating_add(part(backoff / 4, random));
         self.not_before = self.now.saturating_add(backoff);
+        // Asked then even without a report: the store may have closed the gate meanwhile.
         self.look_at = Some(Duration::ZERO);
     }
 
@@ -226,12 +231,14 @@ impl GateParticipant {
     pub(super) fn take_notice(&mut self, notice: GateNotice, is_broadcast: bool) -> GateChange {
         let is_new = notice.change > self.change;
         let is_believed = !is_broadcast || notice.change <= self.change.saturating_add(MAX_AHEAD);
+        // Messages may overtake each other, and anyone with the right to publish can write them.
         if notice.change < self.change || !is_believed {
             return GateChange::Nothing;
         }
         self.change = notice.change;
         let is_closed = !notice.closed.is_zero();
-        // A new change, or an open gate, ends the disagreement.
+        // A new change, or an open gate, ends the disagreement. Without the latter, a process that was refused while
+        // the store was away would report its successes every ten milliseconds for good.
         self.disagrees &= !is_new && is_closed;
         if is_closed && self.disagrees {
             GateChange::Nothing

@@ -54,6 +54,7 @@ impl Subscription {
 
     /// Reads the inbox if it is due, or sleeps until it is.
     pub(super) fn poll_inbox(&self, cx: &mut Context<'_>, sleep: &mut Option<Sleep>) {
+        // Before the look at the inbox, so that a notice that arrives in between wakes the task.
         *lock(&self.task) = Some(cx.waker().clone());
         let now = self.runtime.now();
         let Some(due) = lock(&self.inbox).due(now) else {
@@ -78,6 +79,7 @@ impl Subscription {
 impl Subscriber for Subscription {
     fn notified(&self, notice: GateNotice) {
         let is_first = lock(&self.inbox).add(notice, self.runtime.now());
+        // Later notices are merged into the first, which has woken the task.
         if is_first {
             if let Some(task) = &*lock(&self.task) {
                 task.wake_by_ref();
@@ -87,6 +89,7 @@ impl Subscriber for Subscription {
 
     fn on_lost(&self) {
         let at = self.runtime.moment();
+        // One that was never granted has been counted as a failure already.
         if self.is_live.swap(false, Ordering::SeqCst) {
             let granted = *lock(&self.granted);
             lock(&self.shared.resubscription).record_loss(granted, &*self.runtime);
@@ -100,7 +103,7 @@ impl Subscriber for Subscription {
 }
 
 /// The shortest interval between two readings.
-const INTERVAL: Duration = Duration::from_millis(10);
+const READ_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The unread notices of one channel.
 ///
@@ -124,6 +127,7 @@ impl Inbox {
             return true;
         };
         if notice.change > before.change {
+            // A later change ends the cooldown of an earlier one.
             (*before, *latest) = (notice, until);
         } else if notice.change == before.change {
             *latest = until.max(*latest);
@@ -134,15 +138,16 @@ impl Inbox {
     /// Returns the time at which the notices may be read, or `None` if there are none.
     fn due(&self, now: Duration) -> Option<Duration> {
         // After a clock was set back, the next reading is no later than it can have been planned.
-        let next = self.next.min(now.saturating_add(INTERVAL));
+        let next = self.next.min(now.saturating_add(READ_INTERVAL));
         self.unread.map(|_| next)
     }
 
     /// Takes the merged notice. A cooldown that is over by now is dropped.
     fn read(&mut self, now: Duration) -> Option<GateNotice> {
-        self.next = now.saturating_add(INTERVAL);
+        self.next = now.saturating_add(READ_INTERVAL);
         let (notice, until) = self.unread.take()?;
         let closed = until.saturating_sub(now);
+        // Such a notice would now look like one of an open gate.
         let is_over = closed.is_zero() && !notice.closed.is_zero();
         (!is_over).then_some(GateNotice { closed, ..notice })
     }
@@ -162,8 +167,8 @@ mod tests {
     /// Returns the notice that is read 10 ms after these arrived.
     fn read(notices: &[GateNotice]) -> Option<GateNotice> {
         let mut inbox = Inbox::default();
-        for (place, notice) in notices.iter().enumerate() {
-            assert_eq!(inbox.add(*notice, Duration::ZERO), place == 0);
+        for (index, notice) in notices.iter().enumerate() {
+            assert_eq!(inbox.add(*notice, Duration::ZERO), index == 0);
         }
         inbox.read(MILLI * 10)
     }

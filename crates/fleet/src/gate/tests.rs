@@ -48,13 +48,13 @@ impl Store {
         answer
     }
 
-    fn refuse(&mut self, refusals: u64, asked: Option<u64>) -> GateReply {
-        self.say(refused(refusals, asked))
+    fn refuse(&mut self, refusals: u64, delay: Option<u64>) -> GateReply {
+        self.say(refused(refusals, delay))
     }
 
     /// As many refusals as close a new gate.
-    fn vote(&mut self, asked: Option<u64>) -> GateReply {
-        self.refuse(4, asked)
+    fn vote(&mut self, delay: Option<u64>) -> GateReply {
+        self.refuse(4, delay)
     }
 
     fn contradict(&mut self) -> GateReply {
@@ -71,7 +71,7 @@ impl Store {
         })
     }
 
-    /// How long the gate stays closed.
+    /// Returns the time for which the gate stays closed.
     fn closed(&mut self) -> u64 {
         closed(&self.say(GateReport::default()))
     }
@@ -92,10 +92,10 @@ fn closed(answer: &GateReply) -> u64 {
     answer.notice.closed.as_micros().try_into().unwrap()
 }
 
-fn refused(refusals: u64, asked: Option<u64>) -> GateReport {
+fn refused(refusals: u64, delay: Option<u64>) -> GateReport {
     GateReport {
         refusals,
-        asked,
+        delay,
         ..GateReport::default()
     }
 }

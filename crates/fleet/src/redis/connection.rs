@@ -48,7 +48,7 @@ pub(super) struct Open {
 }
 
 /// The longest time that a new connection may take.
-const CONNECT: Duration = Duration::from_millis(250);
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(250);
 
 impl RedisConnection {
     pub(super) fn new(client: Client, settings: RedisConnectionInfo) -> Self {
@@ -72,10 +72,12 @@ impl RedisConnection {
     /// Returns the open connection, or opens a new one. A caller that waited for another one's failed try does not try
     /// again, so that a thousand services wait for one try and not for a thousand.
     pub(super) async fn get(&self) -> Result<Open, LeaveReason> {
+        // Read before the lock: a higher number afterwards means that another caller has tried meanwhile.
         let before = self.tries.load(Ordering::Relaxed);
         let mut last = self.last.lock().await;
         let tries = self.tries.load(Ordering::Relaxed);
         let is_settled = match &*last {
+            // A loss that is seen too late costs one failed command, which reports it again.
             Ok(_) => self.inbound.ended.load(Ordering::Relaxed) < tries,
             Err(_) => tries != before,
         };
@@ -93,6 +95,7 @@ impl RedisConnection {
 
     /// Opens a connection. If the caller gives up here, there is no connection, and the try does not count.
     async fn replace(&self, last: &mut LastConnection, number: u64) -> u64 {
+        // If the future is dropped during the open, the next caller must not find the old connection.
         *last = Err(LeaveReason::Unreachable);
         *last = self.open(number).await;
         self.tries.store(number, Ordering::Relaxed);
@@ -109,9 +112,9 @@ impl RedisConnection {
         let inbound = Arc::clone(&self.inbound);
         let config =
             unbounded().set_push_sender(move |push: PushInfo| inbound.receive(number, &push));
-        let opened = match self.open_by(ProtocolVersion::RESP3, &config).await {
+        let opened = match self.open_with(ProtocolVersion::RESP3, &config).await {
             Err(error) if failure::is_older_protocol(&error) => {
-                let opened = self.open_by(ProtocolVersion::RESP2, &unbounded()).await;
+                let opened = self.open_with(ProtocolVersion::RESP2, &unbounded()).await;
                 opened.map(|commands| (commands, false))
             }
             opened => opened.map(|commands| (commands, true)),
@@ -119,7 +122,7 @@ impl RedisConnection {
         opened.map_err(|error| Failure::of(&error).reason)
     }
 
-    async fn open_by(
+    async fn open_with(
         &self,
         protocol: ProtocolVersion,
         config: &AsyncConnectionConfig,
@@ -137,7 +140,7 @@ impl RedisConnection {
 /// commands.
 fn unbounded() -> AsyncConnectionConfig {
     AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(CONNECT))
+        .set_connection_timeout(Some(CONNECT_TIMEOUT))
         .set_response_timeout(None)
 }
 
@@ -157,6 +160,7 @@ impl Inbound {
     }
 
     fn end(&self, number: u64) {
+        // An older connection may be reported as ended after a newer one.
         self.ended.fetch_max(number, Ordering::Relaxed);
         self.subscribers.remove_connection(number);
     }
@@ -181,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_script_would_not_write_is_not_received() {
+    fn malformed_notices_are_ignored() {
         let notice = GateNotice {
             change: 3,
             closed: Duration::from_millis(1_500),

@@ -86,8 +86,8 @@ fn by_code(error: &RedisError) -> LeaveReason {
         text.split(|c: char| !c.is_ascii_uppercase())
             .find_map(named)
     };
-    let found = named(code).or_else(in_text);
-    found.map_or(LeaveReason::Script, |(_, reason)| *reason)
+    let known = named(code).or_else(in_text);
+    known.map_or(LeaveReason::Script, |(_, reason)| *reason)
 }
 
 #[cfg(test)]
@@ -96,22 +96,22 @@ mod tests {
     use ::redis::make_extension_error;
     use std::io;
 
-    fn answered(code: &str, text: &str) -> Failure {
+    fn failure(code: &str, text: &str) -> Failure {
         let error = make_extension_error(code.to_owned(), Some(text.to_owned()));
         Failure::of(&error)
     }
 
     #[test]
-    fn every_code_is_told_by_its_reason() {
+    fn every_code_has_its_reason() {
         for (code, reason) in CODES {
-            assert_eq!(answered(code, "x").reason, reason, "{code}");
+            assert_eq!(failure(code, "x").reason, reason, "{code}");
         }
-        assert_eq!(answered("ERR", "no such thing").reason, LeaveReason::Script);
+        assert_eq!(failure("ERR", "no such thing").reason, LeaveReason::Script);
     }
 
     #[test]
-    fn a_server_without_resp3_is_known_by_what_it_says_to_hello() {
-        let says = |code: &str, text: &str| {
+    fn a_server_without_resp3_is_recognized_by_its_error() {
+        let is_older = |code: &str, text: &str| {
             let error = make_extension_error(code.to_owned(), Some(text.to_owned()));
             is_older_protocol(&error)
         };
@@ -135,20 +135,20 @@ mod tests {
                 false,
             ),
         ] {
-            assert_eq!(says(code, text), older, "{code} {text}");
+            assert_eq!(is_older(code, text), older, "{code} {text}");
         }
     }
 
     #[test]
-    fn an_error_inside_a_script_is_told_by_its_text() {
+    fn an_error_inside_a_script_is_recognized_by_its_text() {
         let text = "Error running script (call to f_ab): @user_script:16: WRONGTYPE Operation";
-        assert_eq!(answered("ERR", text).reason, LeaveReason::WrongType);
+        assert_eq!(failure("ERR", text).reason, LeaveReason::WrongType);
         let text = "command not allowed when used memory > 'maxmemory'. OOM";
-        assert_eq!(answered("ERR", text).reason, LeaveReason::NoMemory);
+        assert_eq!(failure("ERR", text).reason, LeaveReason::NoMemory);
     }
 
     #[test]
-    fn a_connection_ends_where_another_may_do_better() {
+    fn a_connection_ends_if_a_new_one_may_help() {
         for (code, ends) in [
             ("READONLY", true),
             ("NOAUTH", true),
@@ -159,7 +159,7 @@ mod tests {
             ("MOVED", false),
             ("ERR", false),
         ] {
-            assert_eq!(answered(code, "").ends_connection, ends, "{code}");
+            assert_eq!(failure(code, "").ends_connection, ends, "{code}");
         }
         for (kind, reason) in [
             (io::ErrorKind::TimedOut, LeaveReason::Timeout),

@@ -1,11 +1,11 @@
-//! The store on a server of the test's own.
+//! The store on a server of its own.
 
 use super::*;
 use crate::gate::GateNotice;
 use crate::tests::server::Server;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// Counts in a key, and gives what it is given.
+/// Counts in a key, and returns the count and its argument.
 const COUNT: &str = "redis.call('SET', KEYS[1], redis.call('GET', KEYS[1]) or 0) \
                      return {redis.call('INCR', KEYS[1]), string.format('%.0f', ARGV[1])}";
 
@@ -17,9 +17,9 @@ fn store(server: &Server) -> RedisStore {
     RedisStore::open(&server.url()).unwrap()
 }
 
-struct Ear(UnboundedSender<Option<GateNotice>>);
+struct Recorder(UnboundedSender<Option<GateNotice>>);
 
-impl Subscriber for Ear {
+impl Subscriber for Recorder {
     fn notified(&self, notice: GateNotice) {
         let _ = self.0.send(Some(notice));
     }
@@ -29,13 +29,13 @@ impl Subscriber for Ear {
     }
 }
 
-fn ear() -> (Arc<dyn Subscriber>, UnboundedReceiver<Option<GateNotice>>) {
-    let (sender, heard) = unbounded_channel();
-    (Arc::new(Ear(sender)), heard)
+fn recorder() -> (Arc<dyn Subscriber>, UnboundedReceiver<Option<GateNotice>>) {
+    let (sender, notices) = unbounded_channel();
+    (Arc::new(Recorder(sender)), notices)
 }
 
 #[tokio::test]
-async fn a_script_that_the_server_forgot_is_loaded_and_runs_once() {
+async fn a_forgotten_script_is_loaded_and_runs_once() {
     let Some(server) = Server::start(&[]) else {
         return;
     };
@@ -48,7 +48,7 @@ async fn a_script_that_the_server_forgot_is_loaded_and_runs_once() {
 }
 
 #[tokio::test]
-async fn a_server_that_comes_back_is_found_again() {
+async fn a_restarted_server_is_reconnected() {
     let Some(mut server) = Server::start(&[]) else {
         return;
     };
@@ -80,7 +80,7 @@ async fn a_server_that_hangs_is_given_up_after_a_second() {
 }
 
 #[tokio::test]
-async fn every_refusal_of_a_server_is_told_by_its_reason() {
+async fn every_server_error_has_its_reason() {
     let Some(server) = Server::start(&[]) else {
         return;
     };
@@ -107,7 +107,7 @@ async fn every_refusal_of_a_server_is_told_by_its_reason() {
 }
 
 #[tokio::test]
-async fn a_password_that_is_wrong_is_told_and_never_shown() {
+async fn a_wrong_password_is_reported_and_never_shown() {
     let Some(server) = Server::start(&["--requirepass", "hunter2"]) else {
         return;
     };
@@ -127,21 +127,21 @@ async fn a_password_that_is_wrong_is_told_and_never_shown() {
 }
 
 #[tokio::test]
-async fn a_channel_is_heard_until_the_connection_ends() {
+async fn notices_arrive_until_the_connection_ends() {
     let Some(mut server) = Server::start(&[]) else {
         return;
     };
     let store = store(&server);
-    let (listener, mut heard) = ear();
+    let (listener, mut notices) = recorder();
     store.subscribe_to("c", &listener).await.unwrap();
     server.ask(&["PUBLISH", "c", "4:250"]).unwrap();
-    let told = GateNotice {
+    let notice = GateNotice {
         change: 4,
         closed: Duration::from_millis(250),
     };
-    assert_eq!(heard.recv().await, Some(Some(told)));
+    assert_eq!(notices.recv().await, Some(Some(notice)));
     server.kill();
-    assert_eq!(heard.recv().await, Some(None));
+    assert_eq!(notices.recv().await, Some(None));
     assert_eq!(
         store.subscribe_to("c", &listener).await,
         Err(LeaveReason::Unreachable)
@@ -149,11 +149,11 @@ async fn a_channel_is_heard_until_the_connection_ends() {
     server.start_again();
     store.subscribe_to("c", &listener).await.unwrap();
     server.ask(&["PUBLISH", "c", "4:250"]).unwrap();
-    while let Some(None) = heard.recv().await {}
+    while let Some(None) = notices.recv().await {}
 }
 
 #[tokio::test]
-async fn the_rights_that_the_module_names_are_enough() {
+async fn the_documented_rights_suffice() {
     let Some(server) = Server::start(&[]) else {
         return;
     };
@@ -172,14 +172,14 @@ async fn the_rights_that_the_module_names_are_enough() {
     assert_eq!(store.run(&all, &own, &[]).await, Ok(vec![1]));
     let other = ["other:a", "http-retry:b", "http-retry:c"];
     assert_eq!(store.run(&all, &other, &[]).await, Err(LeaveReason::Denied));
-    let (listener, _heard) = ear();
+    let (listener, _notices) = recorder();
     assert_eq!(store.subscribe_to("http-retry:c", &listener).await, Ok(()));
     let denied = store.subscribe_to("other:c", &listener).await;
     assert_eq!(denied, Err(LeaveReason::Denied));
 }
 
 #[test]
-fn a_url_that_is_none_is_refused_without_a_word_of_it() {
+fn an_invalid_url_is_refused_and_not_quoted() {
     for url in [
         "",
         "hunter2",

@@ -37,50 +37,50 @@ async fn the_same_service_is_one_process_in_every_adapter() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_waits_too_long_and_then_nobody_at_all() {
+async fn after_one_timeout_no_retry_waits() {
     let store = Memory::default();
     let fleet = store.fleet();
-    let (heard, _observers) = Heard::in_fleet(&fleet);
+    let (log, _observers) = EventLog::in_fleet(&fleet);
     let budget = fleet.budgets().get("a");
     pass(SECOND).await;
-    assert_eq!(heard.take(), ["a joined"]);
-    store.with(|kept| kept.takes = SECOND);
+    assert_eq!(log.take(), ["a joined"]);
+    store.with(|state| state.takes = SECOND);
     let asked = budget.clone();
     let (one, other) = tokio::join!(ask(&budget), ask(&asked));
     assert_eq!((one, other), ((true, WAIT), (true, WAIT)));
     assert_eq!(ask(&budget).await, (true, Duration::ZERO));
-    assert_eq!(heard.take(), ["a left: timeout"]);
+    assert_eq!(log.take(), ["a left: timeout"]);
     assert_eq!(fleet.status().reason, Some(LeaveReason::Timeout));
     pass(SECOND * 10).await;
-    assert_eq!(heard.take(), [""; 0]);
-    store.with(|kept| kept.takes = Duration::ZERO);
+    assert_eq!(log.take(), [""; 0]);
+    store.with(|state| state.takes = Duration::ZERO);
     pass(SECOND * 10).await;
-    assert_eq!(heard.take(), ["a joined"]);
+    assert_eq!(log.take(), ["a joined"]);
     assert!(fleet.status().joined);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_is_told_once_and_what_was_spent_alone_is_charged() {
+async fn a_failure_is_reported_once_and_spending_alone_is_charged() {
     let store = Memory::default();
     let fleet = store.fleet();
-    let (heard, _observers) = Heard::in_fleet(&fleet);
+    let (log, _observers) = EventLog::in_fleet(&fleet);
     let budget = fleet.budgets().get("a");
     pass(SECOND).await;
-    store.with(|kept| kept.fails = Some(LeaveReason::ReadOnly));
+    store.with(|state| state.fails = Some(LeaveReason::ReadOnly));
     for _ in 0..3 {
         assert_eq!(ask(&budget).await, (true, Duration::ZERO));
     }
-    assert_eq!(heard.take(), ["a joined", "a left: read_only"]);
-    store.with(|kept| kept.fails = None);
+    assert_eq!(log.take(), ["a joined", "a left: read_only"]);
+    store.with(|state| state.fails = None);
     pass(SECOND * 10).await;
-    assert_eq!(heard.take(), ["a joined"]);
+    assert_eq!(log.take(), ["a joined"]);
     assert_eq!(budget.available(TokioClock.now()), 17);
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_command_at_a_time_serves_all_who_ask() {
+async fn one_command_at_a_time_serves_all_retries() {
     let store = Memory::default();
-    store.with(|kept| kept.takes = Duration::from_millis(2));
+    store.with(|state| state.takes = Duration::from_millis(2));
     let budget = store.fleet().budgets().get("a");
     pass(SECOND).await;
     let before = store.commands();
@@ -99,7 +99,7 @@ async fn one_command_at_a_time_serves_all_who_ask() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fleet_says_nothing_where_nothing_has_changed() {
+async fn an_idle_fleet_sends_nothing() {
     let store = Memory::default();
     let budget = store.fleet().budgets().get("a");
     pass(SECOND).await;
@@ -122,7 +122,7 @@ fn a_budget_made_before_the_runtime_joins_with_the_first_retry() {
         let mut runtime = Builder::new_current_thread();
         let runtime = runtime.enable_time().start_paused(true).build().unwrap();
         let paid = runtime.block_on(async {
-            // What the runtime before left behind is a process alone, until its next try.
+            // The last runtime ended with the process alone, until its next try.
             pass(SECOND).await;
             let paid = ask(&budget).await.0;
             pass(SECOND * 10).await;

@@ -1,4 +1,4 @@
-//! What calls through a layer ask of the store, and how long they wait for it.
+//! The commands of calls through a layer, and their waits for the store.
 
 use super::*;
 use http_retry::tower::RetryLayer;
@@ -13,12 +13,12 @@ fn layer(fleet: &Fleet) -> RetryLayer {
     RetryLayer::new(policy).fleet(fleet)
 }
 
-/// How long a call takes whose first answers are these, and 200 from then on.
+/// Returns the time of a call that gets these statuses first, and then 200.
 async fn call(layer: &RetryLayer, host: &str, first: &[u16]) -> Duration {
-    let answers: Vec<u16> = first.iter().rev().copied().collect();
-    let answers = Arc::new(Mutex::new(answers));
+    let statuses: Vec<u16> = first.iter().rev().copied().collect();
+    let statuses = Arc::new(Mutex::new(statuses));
     let service = tower::service_fn(move |_: http::Request<String>| {
-        let status = answers.lock().unwrap().pop().unwrap_or(200);
+        let status = statuses.lock().unwrap().pop().unwrap_or(200);
         let response = http::Response::builder().status(status);
         std::future::ready(Ok::<_, Infallible>(response.body(String::new()).unwrap()))
     });
@@ -31,11 +31,11 @@ async fn call(layer: &RetryLayer, host: &str, first: &[u16]) -> Duration {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_first_attempt_waits_for_no_store_and_a_retry_asks() {
+async fn only_retries_wait_for_the_store() {
     let store = Memory::default();
     let fleet = store.fleet();
     let layer = layer(&fleet);
-    store.with(|kept| kept.takes = WAIT / 2);
+    store.with(|state| state.takes = WAIT / 2);
     for _ in 0..3 {
         assert_eq!(call(&layer, "a.example", &[]).await, Duration::ZERO);
     }
@@ -43,24 +43,24 @@ async fn a_first_attempt_waits_for_no_store_and_a_retry_asks() {
     pass(SECOND).await;
     assert!(fleet.status().joined);
     assert_eq!(call(&layer, "a.example", &[503]).await, WAIT / 2);
-    let asked = store.with(|kept| kept.commands.last().copied().unwrap());
+    let asked = store.with(|state| state.commands.last().copied().unwrap());
     assert_eq!((asked.want, asked.successes), (1_000_000, 3));
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_host_is_a_service_that_earns_for_itself() {
+async fn each_host_has_its_own_budget() {
     let store = Memory::default();
     let layer = layer(&store.fleet());
     for host in ["a.example", "b.example:81", "a.example"] {
         call(&layer, host, &[]).await;
     }
     pass(SECOND).await;
-    let mut earned: Vec<_> = store.with(|kept| {
-        let commands = kept.commands.iter();
+    let mut earned: Vec<_> = store.with(|state| {
+        let commands = state.commands.iter();
         commands.map(|report| report.successes).collect()
     });
     earned.sort_unstable();
     earned.dedup();
-    let names = store.with(|kept| kept.buckets.len());
+    let names = store.with(|state| state.buckets.len());
     assert_eq!((names, earned.last()), (2, Some(&2)), "{earned:?}");
 }

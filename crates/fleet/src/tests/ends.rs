@@ -1,9 +1,9 @@
-//! How a fleet ends: when it is closed, and when nobody holds it any more.
+//! The end of a fleet: closed, or with its last handle dropped.
 
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn closing_tells_the_last_and_waits_no_longer_than_it_may() {
+async fn close_reports_the_rest_and_waits_no_longer_than_the_limit() {
     let store = Memory::default();
     let fleet = store.fleet();
     let budget = fleet.budgets().get("a");
@@ -13,12 +13,12 @@ async fn closing_tells_the_last_and_waits_no_longer_than_it_may() {
     fleet.close().await;
     assert_eq!(TokioClock.now(), begun);
     assert_eq!(
-        store.with(|kept| kept.commands.last().unwrap().successes),
+        store.with(|state| state.commands.last().unwrap().successes),
         7
     );
     fleet.close().await;
     assert_eq!(TokioClock.now(), begun);
-    store.with(|kept| kept.takes = SECOND);
+    store.with(|state| state.takes = SECOND);
     deposit(&budget, 1);
     fleet.close().await;
     assert_eq!(TokioClock.now() - begun, WAIT);

@@ -58,7 +58,7 @@ impl Process {
 }
 
 #[tokio::test]
-async fn a_gate_without_its_store_is_that_of_the_process_and_says_so() {
+async fn a_gate_leaves_and_rejoins_with_its_store() {
     let Some(mut server) = Server::start(&[]) else {
         return;
     };

@@ -1,4 +1,4 @@
-//! What a process does with its subscription, on a store whose connection a test holds.
+//! The subscriptions of a process, with a connection that the test breaks.
 
 use super::gate::GateNotice;
 use super::*;
@@ -8,10 +8,10 @@ use tower::{Layer, ServiceExt};
 
 /// A store that grants every subscription, and whose connection ends with the first step after it, unless it lasts.
 #[derive(Clone, Default)]
-struct Line(Arc<Mutex<Wire>>);
+struct TestStore(Arc<Mutex<Connection>>);
 
 #[derive(Default)]
-struct Wire {
+struct Connection {
     subscribers: Vec<Arc<dyn Subscriber>>,
     lasts: bool,
     is_silent: bool,
@@ -20,19 +20,19 @@ struct Wire {
     gate: Option<StoredGate>,
 }
 
-impl Line {
-    fn with<R>(&self, act: impl FnOnce(&mut Wire) -> R) -> R {
+impl TestStore {
+    fn with<R>(&self, act: impl FnOnce(&mut Connection) -> R) -> R {
         act(&mut self.0.lock().unwrap())
     }
 
     fn breaks(&self) {
-        for subscriber in self.with(|wire| std::mem::take(&mut wire.subscribers)) {
+        for subscriber in self.with(|connection| std::mem::take(&mut connection.subscribers)) {
             subscriber.on_lost();
         }
     }
 }
 
-impl Store for Line {
+impl Store for TestStore {
     fn settle_budget<'a>(
         &'a self,
         _: &'a BudgetKeys,
@@ -44,9 +44,9 @@ impl Store for Line {
     fn step_gate<'a>(&'a self, _: &'a GateKeys, report: &'a GateReport) -> Reply<'a, GateReply> {
         Box::pin(async move {
             TokioClock.sleep(MILLI).await;
-            let (lasts, is_silent) = self.with(|wire| {
-                wire.steps += 1;
-                (wire.lasts, wire.is_silent)
+            let (lasts, is_silent) = self.with(|connection| {
+                connection.steps += 1;
+                (connection.lasts, connection.is_silent)
             });
             if is_silent {
                 return std::future::pending().await;
@@ -56,7 +56,8 @@ impl Store for Line {
                 return Err(LeaveReason::Unreachable);
             }
             let now = u64::try_from(TokioClock.now().as_micros()).unwrap();
-            let (answer, _) = self.with(|wire| step(&mut wire.gate, report, now + 1_000_000));
+            let (answer, _) =
+                self.with(|connection| step(&mut connection.gate, report, now + 1_000_000));
             Ok(answer)
         })
     }
@@ -68,9 +69,9 @@ impl Store for Line {
     ) -> Reply<'a, ()> {
         Box::pin(async move {
             TokioClock.sleep(MILLI).await;
-            self.with(|wire| {
-                wire.subscriptions += 1;
-                wire.subscribers.push(Arc::clone(subscriber));
+            self.with(|connection| {
+                connection.subscriptions += 1;
+                connection.subscribers.push(Arc::clone(subscriber));
             });
             Ok(())
         })
@@ -80,11 +81,11 @@ impl Store for Line {
 const MILLI: Duration = Duration::from_millis(1);
 
 /// A process that has used its gates at so many hosts.
-async fn process(line: &Line, hosts: usize) -> (Fleet, Retry<Script>) {
+async fn process(store: &TestStore, hosts: usize) -> (Fleet, Retry<Script>) {
     let fleet = Fleet::builder()
         .prefix("p")
         .wait(WAIT)
-        .on(Box::new(line.clone()), String::new());
+        .on(Box::new(store.clone()), String::new());
     let layer = RetryLayer::new(RetryPolicy::rate_limited()).budget(RetryBudget::unlimited());
     let layer = layer.fleet(&fleet);
     let client = layer.layer(Script::new());
@@ -99,15 +100,15 @@ async fn process(line: &Line, hosts: usize) -> (Fleet, Retry<Script>) {
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_breaks_after_each_grant_is_backed_off() {
     for hosts in [1, 50] {
-        let line = Line::default();
-        let (fleet, _client) = process(&line, hosts).await;
+        let store = TestStore::default();
+        let (fleet, _client) = process(&store, hosts).await;
         pass(SECOND * 60).await;
-        let subscriptions = line.with(|wire| wire.subscriptions);
+        let subscriptions = store.with(|connection| connection.subscriptions);
         assert!(!fleet.status().joined);
         // After 0.25, 0.5, 1, 2, 4 and then each 5 s, every gate at once.
         let most = 20 * hosts;
         assert!(subscriptions <= most, "{subscriptions} of {hosts}");
-        line.with(|wire| wire.lasts = true);
+        store.with(|connection| connection.lasts = true);
         pass(SECOND * 7).await;
         assert!(fleet.status().joined, "it tries on");
     }
@@ -115,30 +116,30 @@ async fn a_connection_that_breaks_after_each_grant_is_backed_off() {
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_has_lasted_is_renewed_at_once() {
-    let line = Line::default();
-    line.with(|wire| wire.lasts = true);
-    let (fleet, _client) = process(&line, 3).await;
+    let store = TestStore::default();
+    store.with(|connection| connection.lasts = true);
+    let (fleet, _client) = process(&store, 3).await;
     for _ in 0..3 {
         pass(SECOND * 10).await;
-        line.with(|wire| wire.subscriptions = 0);
-        line.breaks();
+        store.with(|connection| connection.subscriptions = 0);
+        store.breaks();
         pass(MILLI * 5).await;
-        assert_eq!(line.with(|wire| wire.subscriptions), 3);
+        assert_eq!(store.with(|connection| connection.subscriptions), 3);
     }
     assert!(fleet.status().joined);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_does_not_end_the_back_off() {
-    let line = Line::default();
-    line.with(|wire| wire.lasts = true);
-    let (_fleet, _client) = process(&line, 1).await;
+async fn a_reply_does_not_end_the_backoff() {
+    let store = TestStore::default();
+    store.with(|connection| connection.lasts = true);
+    let (_fleet, _client) = process(&store, 1).await;
     for _ in 0..60 * 50 {
         pass(MILLI * 20).await;
-        // Each subscription and the look after it were answered.
-        line.breaks();
+        // Each subscription was granted, and the report after it got a reply.
+        store.breaks();
     }
-    let subscriptions = line.with(|wire| wire.subscriptions);
+    let subscriptions = store.with(|connection| connection.subscriptions);
     assert!(subscriptions <= 20, "{subscriptions}");
 }
 
@@ -150,8 +151,8 @@ fn closed(change: u64, millis: u64) -> GateNotice {
 }
 
 /// A hundred messages in each of so many milliseconds, all open or now closed, now open.
-async fn flood(line: &Line, millis: u64, ends: &[GateNotice]) {
-    let subscribers = line.with(|wire| wire.subscribers.clone());
+async fn flood(store: &TestStore, millis: u64, ends: &[GateNotice]) {
+    let subscribers = store.with(|connection| connection.subscribers.clone());
     for _ in 0..millis {
         for push in ends.iter().cycle().take(100 * ends.len()) {
             for subscriber in &subscribers {
@@ -172,28 +173,28 @@ async fn call(client: &Retry<Script>) -> Duration {
 #[tokio::test(start_paused = true)]
 async fn a_flood_of_messages_costs_bounded_commands() {
     for ends in [&[closed(2, 0)][..], &[closed(1, 3_000), closed(2, 0)]] {
-        let line = Line::default();
-        line.with(|wire| wire.lasts = true);
-        let (_fleet, _client) = process(&line, 1).await;
+        let store = TestStore::default();
+        store.with(|connection| connection.lasts = true);
+        let (_fleet, _client) = process(&store, 1).await;
         pass(SECOND).await;
-        let steps = line.with(|wire| wire.steps);
-        flood(&line, 1_000, ends).await;
+        let steps = store.with(|connection| connection.steps);
+        flood(&store, 1_000, ends).await;
         pass(SECOND).await;
-        let steps = line.with(|wire| wire.steps) - steps;
+        let steps = store.with(|connection| connection.steps) - steps;
         assert!(steps <= 110, "{steps}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_last_of_many_messages_holds() {
+async fn the_last_of_many_notices_decides() {
     for (last, waits) in [(closed(3, 3_000), 2..9), (closed(4, 0), 0..1)] {
-        let line = Line::default();
-        line.with(|wire| wire.lasts = true);
-        let (_fleet, client) = process(&line, 1).await;
+        let store = TestStore::default();
+        store.with(|connection| connection.lasts = true);
+        let (_fleet, client) = process(&store, 1).await;
         pass(SECOND).await;
-        // A store that answers knows nothing of them.
-        line.with(|wire| wire.is_silent = true);
-        flood(&line, 5, &[closed(1, 3_000), closed(2, 0), last]).await;
+        // The store must not reply, since it knows nothing of these notices.
+        store.with(|connection| connection.is_silent = true);
+        flood(&store, 5, &[closed(1, 3_000), closed(2, 0), last]).await;
         pass(MILLI * 20).await;
         let waited = call(&client).await.as_secs();
         assert!(waits.contains(&waited), "{last:?}: {waited} s");

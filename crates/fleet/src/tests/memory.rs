@@ -20,7 +20,7 @@ async fn joined(store: &MemoryStore) -> (Fleet, RetryBudget) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_takes_as_long_as_the_store_is_away() {
+async fn a_payment_takes_as_long_as_the_latency() {
     let store = MemoryStore::new();
     store.set_latency(MILLI * 20);
     let (_one, one) = joined(&store).await;
@@ -66,7 +66,7 @@ async fn a_store_that_fails_or_hangs_is_left_and_joined_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_forgotten_or_rolled_back_is_no_second_fortune() {
+async fn lost_or_rolled_back_state_grants_no_second_budget() {
     let store = MemoryStore::new();
     let (_fleet, budget) = joined(&store).await;
     store.save();
@@ -84,7 +84,7 @@ async fn what_is_forgotten_or_rolled_back_is_no_second_fortune() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_nobody_uses_is_forgotten_in_an_hour() {
+async fn unused_state_expires_in_an_hour() {
     let store = MemoryStore::new();
     for hours in [0, 1] {
         pass(SECOND * 3_600 * hours).await;
@@ -124,7 +124,7 @@ mod pauses {
         layer.fleet(&Fleet::in_memory(store)).layer(answers)
     }
 
-    /// How long a call takes.
+    /// Returns the time that a call takes.
     async fn call(process: &Retry<Script>) -> Duration {
         let began = TokioClock.now();
         let get = http::Request::get("http://a/").body(String::new()).unwrap();
@@ -133,7 +133,7 @@ mod pauses {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn processes_hear_of_closed_gates_unless_they_are_not_told() {
+    async fn notices_close_gates_if_they_are_delivered() {
         for tells in [true, false] {
             let store = MemoryStore::new();
             store.set_latency(MILLI * 2);
@@ -159,7 +159,7 @@ mod pauses {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_pause_of_a_patient_peer_holds_no_impatient_call() {
+    async fn a_pause_beyond_its_limit_holds_no_call() {
         let store = MemoryStore::new();
         let hour = SECOND * 3_600;
         let patient = RetryPolicy::rate_limited().to_builder();
@@ -183,7 +183,7 @@ mod pauses {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_gate_has_joined_after_its_first_answer() {
+    async fn a_gate_joins_with_its_first_reply() {
         let store = MemoryStore::new();
         store.set_latency(MILLI * 20);
         let fleet = Fleet::in_memory(&store);
@@ -221,7 +221,7 @@ mod pauses {
         }
     }
 
-    /// How many commands a second of calls takes of each of so many processes.
+    /// Returns the commands per second of each of this number of processes.
     async fn commands_of_each(processes: u64) -> f64 {
         let store = MemoryStore::new();
         let new = |_| process(&store, Script::new());
@@ -241,7 +241,7 @@ mod pauses {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn each_of_many_processes_speaks_less_often() {
+    async fn each_of_many_processes_reports_less_often() {
         // One process alone may be a fifth faster with its budget in each interval.
         for (processes, most) in [(1, 9.0), (500, 4.2)] {
             let commands = commands_of_each(processes).await;

@@ -13,13 +13,13 @@ pub(crate) struct Server {
     process: Child,
 }
 
-/// Names the engine to start; without it the first that is on PATH.
+/// Names the engine to start. Default: the first on PATH.
 const CHOSEN: &str = "HTTP_RETRY_SERVER";
-/// Makes it a failure that there is none.
+/// Turns a missing engine into a failure.
 const NEEDED: &str = "HTTP_RETRY_NEEDS_SERVER";
 
 impl Server {
-    /// A server that answers. Nothing, and a line that says so, where no engine is on PATH.
+    /// Starts a server, and returns it once it replies. Returns `None`, and prints a line, if no engine is on PATH.
     pub(crate) fn start(arguments: &[&str]) -> Option<Self> {
         let Some(engine) = engine() else {
             skip();
@@ -53,7 +53,7 @@ impl Server {
         redis::Client::open(self.url())?.get_connection()
     }
 
-    /// Sends a command by a connection that lasts as long as it, and gives its answer.
+    /// Sends a command on a connection of its own, and returns the reply.
     pub(crate) fn ask(&self, report: &[&str]) -> redis::RedisResult<redis::Value> {
         let mut connection = self.connect()?;
         let mut command = redis::cmd(report[0]);
@@ -73,7 +73,7 @@ impl Server {
         self.process = process.expect("the port is still free");
     }
 
-    /// Stops it, so that it neither answers nor lets go of its connections, until it goes on.
+    /// Stops it, so that it neither replies nor closes its connections, until `go_on`.
     pub(crate) fn freeze(&self) {
         self.signal("-STOP");
     }
@@ -112,7 +112,7 @@ fn engine() -> Option<String> {
     known.into_iter().find(is_there)
 }
 
-/// Says how many tests were left out so far, past the harness, which keeps back what a test that passes prints.
+/// Prints the number of skipped tests, past the harness, which hides the output of tests that pass.
 fn skip() {
     static SKIPPED: AtomicUsize = AtomicUsize::new(0);
     assert!(
@@ -130,7 +130,7 @@ fn free_port() -> u16 {
     subscriber.local_addr().unwrap().port()
 }
 
-/// A server that answers `PING`; nothing if it has ended before.
+/// Starts a server, and waits until it replies to `PING`. Returns `None` if it ends before.
 fn started(engine: &str, port: u16, arguments: &[String]) -> Option<Child> {
     let mut process = Command::new(engine)
         .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
@@ -141,14 +141,14 @@ fn started(engine: &str, port: u16, arguments: &[String]) -> Option<Child> {
         .unwrap();
     let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
     let ready = lines.any(|line| line.is_ok_and(|line| line.contains("Ready to accept")));
-    // What it says later must go somewhere, or it stops.
+    // Its output must be read, or it blocks.
     std::thread::spawn(move || lines.count());
     let client = redis::Client::open(("127.0.0.1", port)).unwrap();
     let answers = || {
         let mut connection = client.get_connection()?;
         redis::cmd("PING").query::<redis::Value>(&mut connection)
     };
-    // One that asks for a password answers too.
+    // A reply that asks for a password counts too.
     let is_up = ready && !answers().is_err_and(|error| error.is_io_error());
     if !is_up {
         let _ = process.kill();

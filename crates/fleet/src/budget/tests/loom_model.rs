@@ -1,4 +1,4 @@
-//! What threads can do to a shared budget. Built and run like the models in `budget/tests.rs`.
+//! The interleavings of threads on a shared budget. Built and run like the models in `budget/tests.rs`.
 
 use super::*;
 use crate::budget::account::{AccountLink, account};
@@ -49,7 +49,7 @@ fn answer(link: &AccountLink, report: &BudgetReport, millis: u64) {
     link.replied(at(millis), Ok(answer));
 }
 
-/// Asks, looks once for the answer, and asks no longer. Gives whether the retry was paid and sent.
+/// Asks for a retry, and polls once for the answer. Returns `true` if the retry was paid and sent.
 fn ask(budget: &RetryBudget) -> bool {
     let mut asking = match budget.ask(plan(), Duration::ZERO) {
         PaymentResult::Paid(paid) => {
@@ -68,7 +68,7 @@ fn ask(budget: &RetryBudget) -> bool {
     }
 }
 
-/// After one more success: what the store hears of what was earned and taken, and what the process has in hand.
+/// Adds a success. Returns the reported successes and tokens taken, and the tokens that the process still has.
 fn ends(budget: &RetryBudget, link: &AccountLink) -> (i64, i64, i64) {
     budget.deposit(Duration::ZERO);
     link.flush(Duration::from_secs(9));
@@ -101,7 +101,7 @@ fn loom_asks_deposits_and_an_answer_lose_no_token() {
         deposit.join().unwrap();
         let (successes, taken, in_hand) = ends(&budget, &link);
         assert_eq!((successes, taken), (2, granted));
-        // A process that goes alone has nothing of a fleet that has nothing, and one token of one that it never heard of.
+        // A process that is alone has no share of a fleet without tokens, and one token before its first reply.
         let own = i64::from(granted == 0);
         assert_eq!(in_hand, granted - sent + own);
     });
@@ -127,8 +127,8 @@ fn loom_a_late_answer_and_a_flush_pay_nobody_twice() {
         deposit.join().unwrap();
         let (successes, taken, in_hand) = ends(&budget, &link);
         assert_eq!(successes, 2);
-        // One was granted late. It has paid, or the own token has alone; what has paid is in hand again since nobody
-        // committed it.
+        // One token was granted late. Either it paid, or the process's own token did; the payment is refunded, since
+        // nobody committed it.
         assert!(alone);
         assert!((1..=2).contains(&taken));
         assert_eq!(taken, in_hand);

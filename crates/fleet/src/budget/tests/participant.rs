@@ -1,4 +1,4 @@
-//! What a process does between those who ask and the store.
+//! A process between its retries and the store.
 
 mod alone;
 mod totals;
@@ -73,11 +73,11 @@ impl Process {
         }
     }
 
-    fn hears(&mut self, granted: i64, tokens: i64) -> Option<FleetChange> {
-        self.hears_of(granted, tokens, 4)
+    fn receives(&mut self, granted: i64, tokens: i64) -> Option<FleetChange> {
+        self.receives_from(granted, tokens, 4)
     }
 
-    fn hears_of(&mut self, granted: i64, tokens: i64, processes: i64) -> Option<FleetChange> {
+    fn receives_from(&mut self, granted: i64, tokens: i64, processes: i64) -> Option<FleetChange> {
         let answer = BudgetReply {
             granted,
             tokens,
@@ -104,33 +104,33 @@ impl Process {
         self.participant.poll(number, Waker::noop())
     }
 
-    /// How many retries are paid at once.
+    /// Returns the number of retries that are paid at once.
     fn paid(&mut self) -> usize {
         (0..100).take_while(|_| self.ask() == Answer::Paid).count()
     }
 }
 
-/// One that has joined, and has heard of this many tokens.
+/// A process that has joined and knows of this many tokens.
 fn joined(tokens: i64) -> Process {
     let mut process = process();
     process.asks(1);
     process.command();
-    process.hears(TOKEN, tokens);
+    process.receives(TOKEN, tokens);
     process
 }
 
 #[test]
-fn five_hundred_who_ask_share_two_commands() {
+fn five_hundred_retries_share_two_commands() {
     let mut process = process();
     let first = process.asks(1);
     assert_eq!(process.command().want, TOKEN);
     let others = process.asks(499);
     assert!(matches!(process.next(), NextAction::Wait(None)));
-    process.hears(TOKEN, 500 * TOKEN);
+    process.receives(TOKEN, 500 * TOKEN);
     assert_eq!(process.poll(first[0]), Poll::Ready(true));
     assert_eq!(process.poll(others[0]), Poll::Pending);
     assert_eq!(process.command().want, 499 * TOKEN);
-    process.hears(499 * TOKEN, TOKEN);
+    process.receives(499 * TOKEN, TOKEN);
     assert!(
         others
             .into_iter()
@@ -139,12 +139,12 @@ fn five_hundred_who_ask_share_two_commands() {
 }
 
 #[test]
-fn an_answer_pays_in_order_and_refuses_the_rest() {
+fn a_reply_pays_in_order_and_refuses_the_rest() {
     let mut process = process();
     let asked = process.asks(3);
     process.command();
     let late = process.asks(1);
-    process.hears(2 * TOKEN, 0);
+    process.receives(2 * TOKEN, 0);
     let answers: Vec<_> = asked
         .into_iter()
         .map(|number| process.poll(number))
@@ -161,26 +161,26 @@ fn a_large_fleet_is_refused_for_longer_and_flushes_less_often() {
     let mut process = joined(0);
     process.asks(1);
     process.command();
-    process.hears_of(0, 0, 1_000);
+    process.receives_from(0, 0, 1_000);
     assert_eq!(process.after(999).ask(), Answer::Refused);
     assert!(matches!(process.after(1).ask(), Answer::Pending(_)));
     process.command();
-    process.hears_of(TOKEN, 0, 1_000);
+    process.receives_from(TOKEN, 0, 1_000);
     process.successes += 1;
     let interval = process.waits_until();
     assert!(interval > Duration::from_millis(900), "{interval:?}");
 }
 
 #[test]
-fn what_is_given_back_pays_the_next_retry() {
+fn a_refund_pays_the_next_retry() {
     let mut process = joined(0);
     process.participant.refund(PRICE);
     assert_eq!(process.ask(), Answer::Paid);
-    // What those count on who wait is not taken from them.
+    // The amount that waiting retries count on is not given to others.
     let waiting = process.asks(1);
     process.participant.refund(PRICE);
     assert_eq!(process.command().want, 0);
     assert!(matches!(process.ask(), Answer::Pending(_)));
-    process.hears(0, 0);
+    process.receives(0, 0);
     assert_eq!(process.poll(waiting[0]), Poll::Ready(true));
 }

@@ -1,4 +1,5 @@
-//! A fleet on a network that loses, delays and repeats: it never spends more than it was given and has earned.
+//! A fleet on a network that loses, delays and repeats messages: it never spends more than its initial tokens and its
+//! earnings.
 
 mod fleet;
 
@@ -20,7 +21,7 @@ fn terms() -> StoreTerms {
     }
 }
 
-/// How many schedules spend more than there was, and how much of it the others reach.
+/// Returns the number of schedules that spend more than there was, and the average share that is spent.
 fn overspent(schedules: u64, keeps_records: bool) -> (u64, f64) {
     let (mut over, mut reached) = (0, 0.0);
     for schedule in 0..schedules {

@@ -1,4 +1,4 @@
-//! The script on a real server gives its twin's answers, whatever it finds and whatever it is told.
+//! The script on a real server against its model, with any stored data and any arguments.
 
 mod store;
 
@@ -10,7 +10,7 @@ use store::{BUCKET, FIELDS, Store, hostile, key};
 
 const STEPS: u64 = 20_000;
 
-/// What a process of the test remembers: more or less what a real one does, and sometimes anything.
+/// The memory of a test process: mostly that of a real one, and sometimes anything.
 #[derive(Default, Clone, Copy)]
 struct Memory {
     seq: i64,
@@ -50,12 +50,12 @@ impl Memory {
         }
     }
 
-    /// Hears an answer, though not every one, and forgets everything now and then.
-    fn hears(&mut self, numbers: &mut Numbers, report: &BudgetReport, answer: &BudgetReply) {
+    /// Receives most replies, and forgets everything now and then.
+    fn receives(&mut self, numbers: &mut Numbers, report: &BudgetReport, reply: &BudgetReply) {
         if !numbers.one_in(5) {
-            let taken = report.taken.saturating_add(answer.granted).min(MAX_COUNT);
+            let taken = report.taken.saturating_add(reply.granted).min(MAX_COUNT);
             (self.taken, self.acked) = (taken, (report.successes, taken));
-            self.known = Some(answer.tokens);
+            self.known = Some(reply.tokens);
         }
         if numbers.one_in(20) {
             *self = Self {
@@ -67,7 +67,7 @@ impl Memory {
 }
 
 #[test]
-fn the_script_gives_its_twins_answers() {
+fn the_script_agrees_with_its_model() {
     let Some(server) = Server::start(&[]) else {
         return;
     };
@@ -96,10 +96,10 @@ fn the_script_gives_its_twins_answers() {
             }
             _ => {
                 let report = memories[place].command(&mut numbers, process);
-                let answer = store.step(&report);
+                let reply = store.step(&report);
                 last[place] = report;
-                granted += i32::from(answer.granted > 0);
-                memories[place].hears(&mut numbers, &report, &answer);
+                granted += i32::from(reply.granted > 0);
+                memories[place].receives(&mut numbers, &report, &reply);
             }
         }
     }
@@ -128,7 +128,7 @@ fn keys_of_another_type_are_errors_and_stay() {
 }
 
 #[test]
-fn every_key_expires_and_each_step_renews_that() {
+fn every_key_expires_and_each_step_renews_it() {
     let Some(server) = Server::start(&[]) else {
         return;
     };

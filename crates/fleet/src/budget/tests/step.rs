@@ -1,4 +1,4 @@
-//! One step of the store, by its twin.
+//! One step of the store, by its model.
 
 use super::super::message::MAX_COUNT;
 use super::numbers::{Numbers, report, usual};
@@ -45,7 +45,7 @@ fn a_repeated_command_changes_nothing() {
 }
 
 #[test]
-fn what_was_granted_and_never_heard_of_comes_back() {
+fn a_grant_whose_reply_was_lost_comes_back() {
     let mut store = Memory::default();
     let lost = store.step(
         BudgetReport {
@@ -60,7 +60,7 @@ fn what_was_granted_and_never_heard_of_comes_back() {
 }
 
 #[test]
-fn what_was_spent_alone_is_charged_even_below_nothing() {
+fn spending_alone_is_charged_even_below_zero() {
     let mut store = Memory::default();
     let answer = store.step(
         BudgetReport {
@@ -132,7 +132,7 @@ fn a_process_counts_once_in_a_window_and_for_two() {
 }
 
 #[test]
-fn a_clock_that_trembles_counts_no_time_twice() {
+fn a_jittering_clock_counts_no_time_twice() {
     let terms = StoreTerms {
         initial: 0,
         per_second: TOKEN,
@@ -155,7 +155,7 @@ fn a_clock_that_trembles_counts_no_time_twice() {
     };
     let seen = [100_000, 99_000, 100_000, 101_000].map(&mut tokens);
     assert_eq!(seen, [0, 0, 0, TOKEN]);
-    // A clock set back by an hour goes on from there.
+    // A clock that was set back continues from there.
     assert_eq!([40_000, 42_000].map(tokens), [TOKEN, 3 * TOKEN]);
 }
 

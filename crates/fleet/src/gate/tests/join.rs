@@ -1,4 +1,4 @@
-//! How keys come into a fleet.
+//! The keys that join a fleet.
 
 use super::NextAction;
 use super::joined::Joined;
@@ -11,7 +11,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 #[test]
-fn each_key_joins_once_with_its_name_and_what_tells_it_apart() {
+fn each_key_joins_once_with_its_name_and_part() {
     let mut headers = HeaderMap::new();
     headers.insert("x-api-key", HeaderValue::from_static("hunter2"));
     let call = GatedCall::new("a:1", &Method::GET, "/p", &headers);
@@ -43,7 +43,7 @@ fn each_key_joins_once_with_its_name_and_what_tells_it_apart() {
 }
 
 #[test]
-fn who_drove_a_key_that_lost_its_place_drives_it_no_more() {
+fn the_link_of_an_evicted_key_is_gone() {
     let joined = Arc::new(Joined::default());
     let gate = joined.share(Gate::new().max_services(1));
     for name in ["a", "b", "a"] {

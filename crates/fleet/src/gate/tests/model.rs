@@ -36,7 +36,7 @@ fn half_as_many_successes_of_any_process_end_a_run() {
 }
 
 #[test]
-fn successes_of_before_the_refusals_do_not_open_the_gate() {
+fn earlier_successes_do_not_open_the_gate() {
     let mut store = Store::new();
     store.vote(Some(SECOND));
     store.succeed(1_000);
@@ -55,15 +55,15 @@ fn successes_of_before_the_refusals_do_not_open_the_gate() {
 fn a_cooldown_is_prolonged_and_never_shortened() {
     let mut store = Store::new();
     store.vote(Some(10 * SECOND));
-    for asked in [20, 5] {
-        store.refuse(1, Some(asked * SECOND));
+    for delay in [20, 5] {
+        store.refuse(1, Some(delay * SECOND));
     }
     assert_eq!(store.closed(), 20 * SECOND);
     assert_eq!((store.pushed(), store.change), (vec![10_000, 20_000], 1));
 }
 
 #[test]
-fn a_contradiction_opens_the_gate_and_makes_it_patient() {
+fn a_contradiction_opens_the_gate_and_makes_it_more_patient() {
     let mut store = Store::new();
     let mut votes = |refusals: u64| {
         store.refuse(refusals - 1, Some(SECOND));
@@ -78,7 +78,7 @@ fn a_contradiction_opens_the_gate_and_makes_it_patient() {
 }
 
 #[test]
-fn a_cooldown_that_stood_makes_it_less_patient() {
+fn an_uncontradicted_cooldown_makes_the_gate_less_patient() {
     let mut store = Store::new();
     for refusals in [4, 2, 2] {
         store.succeed(1);
@@ -91,7 +91,7 @@ fn a_cooldown_that_stood_makes_it_less_patient() {
 }
 
 #[test]
-fn words_of_before_a_change_neither_close_nor_open() {
+fn reports_from_before_a_change_neither_close_nor_open() {
     let mut store = Store::new();
     store.vote(Some(SECOND));
     assert_eq!(
@@ -109,10 +109,10 @@ fn words_of_before_a_change_neither_close_nor_open() {
 }
 
 /// The cooldowns of votes in a row, each after so many successes.
-fn cooldowns(asked: Option<u64>, successes: u64) -> Vec<u64> {
+fn cooldowns(delay: Option<u64>, successes: u64) -> Vec<u64> {
     let mut store = Store::new();
     let cooldown = |_| {
-        store.vote(asked);
+        store.vote(delay);
         store.succeed(successes);
         let cooldown = store.closed();
         store.open();
@@ -122,7 +122,7 @@ fn cooldowns(asked: Option<u64>, successes: u64) -> Vec<u64> {
 }
 
 #[test]
-fn without_a_success_of_anybody_the_cooldown_doubles() {
+fn the_cooldown_doubles_without_a_success() {
     let doubled = [1, 2, 4, 8, 16, 32, 64, 128, 200, 200];
     assert_eq!(cooldowns(None, 0), doubled);
     assert_eq!(cooldowns(None, 1), [1; 10]);
@@ -145,7 +145,7 @@ fn half_as_many_processes_probe_as_refusals_closed_the_gate() {
 }
 
 #[test]
-fn a_store_without_its_state_takes_the_change_it_hears_of() {
+fn a_store_that_lost_its_state_adopts_the_reported_change() {
     let mut store = Store::new();
     store.vote(Some(60 * SECOND));
     let old = store.gate;
@@ -160,7 +160,7 @@ fn a_store_without_its_state_takes_the_change_it_hears_of() {
 }
 
 #[test]
-fn a_store_whose_clock_was_set_back_begins_anew() {
+fn a_store_whose_clock_was_set_back_starts_anew() {
     let mut store = Store::new();
     store.vote(Some(600 * SECOND));
     store.now -= 3_000 * SECOND;
@@ -172,7 +172,7 @@ fn a_store_whose_clock_was_set_back_begins_anew() {
 }
 
 #[test]
-fn no_process_asks_for_more_than_an_hour() {
+fn a_cooldown_is_at_most_an_hour() {
     let mut store = Store::new();
     assert_eq!(closed(&store.vote(Some(u64::MAX))), 3_600 * SECOND);
     store.refuse(1, Some(u64::MAX));

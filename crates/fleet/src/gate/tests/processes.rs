@@ -14,7 +14,7 @@ pub(super) fn newcomers(world: &mut World, processes: &[usize]) -> Vec<(usize, O
     processes.iter().map(wait).collect()
 }
 
-/// How long it takes until a call of this process goes that was sent before, and so is no probe.
+/// Returns the time until a retry of this process goes, which cannot be a probe.
 fn goes_after(world: &mut World, process: usize, most: Duration) -> Duration {
     let begun = world.clock.now();
     let mut waits = [(process, Some(world.waits(process, CallKind::Retry)))];
@@ -36,7 +36,7 @@ fn a_vote_closes_the_gate_of_every_process() {
 }
 
 #[test]
-fn a_gate_that_closes_here_is_told_without_an_interval() {
+fn a_closed_gate_is_reported_at_once() {
     let mut world = World::of(2);
     for _ in 0..4 {
         world.refuse(0, 1, SEC * 5);
@@ -59,7 +59,7 @@ fn refusals_of_several_processes_are_one_vote() {
 }
 
 #[test]
-fn a_success_between_them_is_reported_and_ends_the_row() {
+fn a_success_between_refusals_ends_the_run() {
     let mut world = World::of(3);
     for process in [0, 1] {
         world.refuse(process, 2, SEC * 5);
@@ -93,7 +93,7 @@ fn later_successes_open_the_gate_of_all() {
 }
 
 #[test]
-fn who_has_contradicted_its_own_gate_does_not_report_on_and_on() {
+fn a_process_that_contradicted_its_gate_stops_reporting() {
     let mut world = World::of(1);
     world.health = Health::Fails;
     let places = [(); 6].map(|()| world.go(0));
@@ -107,12 +107,12 @@ fn who_has_contradicted_its_own_gate_does_not_report_on_and_on() {
     world.pass(SEC);
     world.health = Health::Well;
     world.pass(SEC * 10);
-    world.said.clear();
+    world.reports.clear();
     for _ in 0..1_000 {
         world.succeed(0, 1);
         world.pass(MILLI);
     }
-    assert!(world.said.len() <= 5, "{}", world.said.len());
+    assert!(world.reports.len() <= 5, "{}", world.reports.len());
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_process_that_was_not_refused_probes() {
     let mut world = World::of(2);
     world.vote(0, SEC * 10);
     world.pass(MILLI * 4);
-    // Whose limit it is not finds out: its probe opens the gate of all.
+    // The limit does not affect it: its probe opens the gate of all.
     let begun = world.clock.now();
     let mut waits = newcomers(&mut world, &[1]);
     let went = world.play(&mut waits, SEC)[0].expect("a probe") - begun;
@@ -130,7 +130,7 @@ fn a_process_that_was_not_refused_probes() {
 }
 
 #[test]
-fn processes_do_not_go_on_all_at_once() {
+fn processes_do_not_resume_all_at_once() {
     const PROCESSES: usize = 20;
     let mut world = World::of(PROCESSES);
     for process in 0..PROCESSES {
@@ -149,7 +149,7 @@ fn processes_do_not_go_on_all_at_once() {
     assert!(most <= 5, "{most} at once: {went:?}");
 }
 
-/// How many of these times lie within one stretch of this length at most.
+/// Returns the most of these times within any interval of this length.
 fn most_within(times: &[Duration], stretch: Duration) -> usize {
     let near = |at: &Duration| {
         let later = times.iter().filter_map(|other| other.checked_sub(*at));
@@ -159,16 +159,17 @@ fn most_within(times: &[Duration], stretch: Duration) -> usize {
 }
 
 #[test]
-fn each_process_asks_at_a_time_of_its_own() {
+fn processes_ask_the_store_at_different_times() {
     const PROCESSES: usize = 20;
     let mut world = World::of(PROCESSES);
     world.pass(MILLI * 200);
     world.vote(0, SEC * 2);
     world.pass(MILLI * 3);
-    world.said.clear();
+    world.reports.clear();
     world.pass(MILLI * 400);
-    let said = world.said.iter();
-    let (times, mut asked): (Vec<_>, Vec<_>) = said.map(|(at, process, _)| (*at, *process)).unzip();
+    let reports = world.reports.iter();
+    let (times, mut asked): (Vec<_>, Vec<_>) =
+        reports.map(|(at, process, _)| (*at, *process)).unzip();
     let most = most_within(&times, MILLI * 10);
     asked.sort_unstable();
     asked.dedup();
@@ -177,7 +178,7 @@ fn each_process_asks_at_a_time_of_its_own() {
 }
 
 #[test]
-fn who_joins_during_a_cooldown_goes_at_once_only_once() {
+fn a_process_that_joins_during_a_cooldown_sends_one_call() {
     let mut world = World::of(1);
     world.vote(0, SEC * 3);
     world.pass(MILLI * 5);
@@ -190,7 +191,7 @@ fn who_joins_during_a_cooldown_goes_at_once_only_once() {
 }
 
 #[test]
-fn a_push_closes_from_now_on_and_never_opens_sooner() {
+fn a_shorter_notice_does_not_shorten_the_cooldown() {
     let mut world = World::of(1);
     world.health = Health::Hangs;
     let link = world.link(0);
@@ -203,7 +204,7 @@ fn a_push_closes_from_now_on_and_never_opens_sooner() {
 }
 
 #[test]
-fn a_false_push_holds_until_the_store_is_asked() {
+fn a_false_notice_holds_until_the_store_is_asked() {
     for (change, takes) in [(1, 220), (7_777, 220), (1 << 40, 0)] {
         let mut world = World::of(2);
         let closed = SEC * 3_000;
@@ -214,7 +215,7 @@ fn a_false_push_holds_until_the_store_is_asked() {
         // And the pace of a release that has seen no success yet.
         let most = MILLI * (takes + 1_000 * u32::from(takes > 0));
         assert!(after <= most, "{change}: {after:?}");
-        // The store goes on from there.
+        // The store continues from that change.
         world.pass(SEC * 3);
         world.vote(0, SEC * 5);
         world.pass(MILLI * 30);
@@ -234,18 +235,18 @@ fn with_an_impatient_one() -> (World, usize) {
 }
 
 #[test]
-fn a_cooldown_that_no_local_policy_waits_for_holds_nobody() {
+fn a_cooldown_beyond_the_local_limit_holds_no_call() {
     let (mut world, impatient) = with_an_impatient_one();
     world.vote(0, SEC * 3_000);
     world.pass(MILLI * 5);
     assert!(world.is_open(impatient), "by a message");
     world.pass(SEC * 5);
     assert!(world.is_open(impatient), "by an answer");
-    assert!(world.said.len() < 20, "{}", world.said.len());
+    assert!(world.reports.len() < 20, "{}", world.reports.len());
 }
 
 #[test]
-fn a_cooldown_that_is_prolonged_too_far_lasts_as_long_as_before() {
+fn an_extension_beyond_the_local_limit_is_ignored() {
     let (mut world, impatient) = with_an_impatient_one();
     let link = world.link(impatient);
     for seconds in [20, 3_000] {
@@ -258,7 +259,7 @@ fn a_cooldown_that_is_prolonged_too_far_lasts_as_long_as_before() {
 }
 
 #[test]
-fn an_answer_from_before_a_contradiction_closes_nothing() {
+fn a_reply_from_before_a_contradiction_closes_nothing() {
     let mut world = World::of(1);
     let link = world.link(0);
     let closed = SEC * 10;
@@ -276,7 +277,7 @@ fn an_answer_from_before_a_contradiction_closes_nothing() {
 }
 
 #[test]
-fn a_store_that_lost_its_state_lets_all_go_on_at_a_pace() {
+fn after_a_store_loses_its_state_calls_resume_gradually() {
     let mut world = World::of(2);
     for _ in 0..40 {
         world.succeed(1, 1);
@@ -299,7 +300,7 @@ fn a_store_that_lost_its_state_lets_all_go_on_at_a_pace() {
 }
 
 #[test]
-fn without_a_subscription_the_own_gate_decides() {
+fn without_a_subscription_the_local_gate_decides() {
     let mut world = World::of(2);
     world.subscribe(1, false);
     world.vote(0, SEC * 5);
@@ -312,7 +313,7 @@ fn without_a_subscription_the_own_gate_decides() {
 }
 
 #[test]
-fn no_call_waits_for_a_store_that_does_not_answer() {
+fn no_call_waits_for_a_store_that_does_not_reply() {
     for health in [Health::Hangs, Health::Fails] {
         let mut world = World::of(2);
         world.health = health;
@@ -325,7 +326,7 @@ fn no_call_waits_for_a_store_that_does_not_answer() {
 }
 
 #[test]
-fn a_store_that_comes_back_is_heard_again() {
+fn a_store_that_recovers_is_used_again() {
     let mut world = World::of(2);
     world.health = Health::Hangs;
     world.vote(0, SEC);
@@ -339,9 +340,9 @@ fn a_store_that_comes_back_is_heard_again() {
 }
 
 #[test]
-fn an_open_gate_reports_nothing_and_calls_go_without_a_look() {
+fn an_open_gate_takes_the_fast_path_and_reports_nothing() {
     let mut world = World::of(2);
-    world.said.clear();
+    world.reports.clear();
     for _ in 0..1_000 {
         let key = world.processes[0].gate.key_of("a");
         let entered = world.processes[0].gate.enter(key, Duration::ZERO, true);
@@ -349,11 +350,11 @@ fn an_open_gate_reports_nothing_and_calls_go_without_a_look() {
         world.end(0, &place, CallEnd::Succeeded);
         world.pass(MILLI);
     }
-    assert_eq!(world.said, []);
+    assert_eq!(world.reports, []);
 }
 
 #[test]
-fn a_clock_that_steps_back_leaves_the_driver_its_pace() {
+fn a_clock_that_steps_back_does_not_delay_reports() {
     let mut world = World::of(1);
     world.pass(SEC * 5);
     world.clock = ManualRuntime::paused();

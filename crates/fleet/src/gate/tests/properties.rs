@@ -13,14 +13,14 @@ fn report() -> impl Strategy<Value = GateReport> {
     const LAST: u64 = 1 << 52;
     let change = prop_oneof![0_u64..4, LAST - 9..=LAST];
     let refusals = prop_oneof![Just(0), 0..6_u64, number()];
-    let asked = prop::option::of(number());
-    (change, number(), refusals, number(), asked).prop_map(
-        |(change, successes, refusals, later, asked)| GateReport {
+    let delay = prop::option::of(number());
+    (change, number(), refusals, number(), delay).prop_map(
+        |(change, successes, refusals, later, delay)| GateReport {
             change,
             successes,
             refusals,
             later,
-            asked,
+            delay,
         },
     )
 }
@@ -29,7 +29,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn each_change_is_told_and_no_cooldown_is_shortened(
+    fn each_change_is_published_and_no_cooldown_is_shortened(
         steps in prop::collection::vec((0..10 * SECOND, report()), 1..60),
     ) {
         let mut store = Store::new();
@@ -67,7 +67,7 @@ proptest! {
     }
 
     #[test]
-    fn an_answer_keeps_its_numbers(report in report(), now in number()) {
+    fn a_reply_survives_a_round_trip(report in report(), now in number()) {
         let (answer, _) = step(&mut None, &report, now);
         let signed = |number: u64| i64::try_from(number).unwrap();
         let numbers = [
@@ -83,7 +83,7 @@ proptest! {
 }
 
 #[test]
-fn no_message_is_further_off_than_an_hour() {
+fn a_notice_closes_for_at_most_an_hour() {
     let push = GateNotice::of("3:9007199254740991").unwrap();
     assert_eq!(push.closed, Duration::from_secs(3_600));
     for wrong in ["", "3", "3:", ":3", "3:x", "-3:3", "3:9007199254740992"] {

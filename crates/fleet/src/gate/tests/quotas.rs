@@ -10,10 +10,10 @@ use http_retry_core::runtime::Runtime;
 
 const PROCESSES: usize = 10;
 
-/// How many of 200 calls go before the reset, of a quota of which all processes have heard that so much remains.
+/// Returns the number of 200 calls that go before the reset, if each process has seen this remainder of the quota.
 fn go_before_the_reset(remaining: u64) -> usize {
     let mut world = World::of(PROCESSES);
-    // As many as there are then are counted by those who drive the processes.
+    // By then the processes know their number.
     world.pass(SEC);
     let headers = HeaderMap::from_iter(
         [
@@ -23,14 +23,14 @@ fn go_before_the_reset(remaining: u64) -> usize {
         ]
         .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from(value))),
     );
-    let told = Outcome::response(StatusCode::OK, &headers).quota(Duration::ZERO);
+    let quota = Outcome::response(StatusCode::OK, &headers).quota(Duration::ZERO);
     for process in 0..PROCESSES {
         let place = world.go(process);
-        world.told(
+        world.end_with_quota(
             process,
             &place,
             CallEnd::Succeeded,
-            told.map(GateQuota::from),
+            quota.map(GateQuota::from),
         );
     }
     let whole = world.clock.now() + SEC * 5;
@@ -38,7 +38,7 @@ fn go_before_the_reset(remaining: u64) -> usize {
     for process in 0..PROCESSES {
         waits.extend(newcomers(&mut world, &[process; 20]));
     }
-    // Nobody's answer tells of less: each holds as many as it may.
+    // No response reports a smaller remainder, so each process sends its whole share.
     let mut gone = 0;
     let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
     for (_, wait) in &mut waits {
@@ -58,7 +58,7 @@ fn each_process_takes_its_share_of_what_remains() {
 }
 
 #[test]
-fn a_rest_that_is_no_whole_share_is_for_some_of_them() {
+fn an_indivisible_remainder_goes_to_some_processes() {
     for remaining in [3, 5, 8] {
         let gone = go_before_the_reset(remaining);
         let most = usize::try_from(remaining).unwrap() + 4;

@@ -1,4 +1,4 @@
-//! The script on a real server does what its twin does.
+//! The script on a real server against its model.
 
 use super::super::message::MAX_COUNT;
 use super::*;
@@ -24,7 +24,7 @@ impl Random {
     }
 }
 
-/// The script on a server, by a clock of the test's, and its twin.
+/// The script on a server, with the test's clock, and its model.
 struct Pair {
     connection: Connection,
     sha: String,
@@ -99,7 +99,7 @@ fn ask<T: FromRedisValue>(
     redis::Cmd::new().arg(name).arg(arguments).query(connection)
 }
 
-/// Words as processes send them, of the change that they know or an older one.
+/// A report as processes send it, about the change that they know or an older one.
 fn report(random: &mut Random, change: u64, huge: bool) -> GateReport {
     let time = |random: &mut Random| {
         if huge {
@@ -126,12 +126,12 @@ fn report(random: &mut Random, change: u64, huge: bool) -> GateReport {
         } else {
             0
         },
-        asked: random.one_in(2).then(|| time(random)),
+        delay: random.one_in(2).then(|| time(random)),
     }
 }
 
 #[test]
-fn twin_and_script_agree_on_twenty_thousand_steps() {
+fn model_and_script_agree_on_twenty_thousand_steps() {
     let Some(server) = Server::start(&[]) else {
         return;
     };
@@ -155,12 +155,12 @@ fn twin_and_script_agree_on_twenty_thousand_steps() {
     }
     let soon = Some(Duration::from_millis(300));
     listener.set_read_timeout(soon).unwrap();
-    let told = std::iter::from_fn(|| match listener.get_message() {
-        Ok(told) => Some(told.get_payload::<String>().unwrap()),
+    let published = std::iter::from_fn(|| match listener.get_message() {
+        Ok(published) => Some(published.get_payload::<String>().unwrap()),
         Err(error) if error.is_timeout() => None,
         Err(error) => panic!("{error}"),
     });
-    assert_eq!(told.collect::<Vec<_>>(), pair.pushes);
+    assert_eq!(published.collect::<Vec<_>>(), pair.pushes);
     let changes = pair.pushes.len();
     assert!(changes > 500 && probes > 500, "{changes} and {probes}");
 }
@@ -178,7 +178,7 @@ const HOSTILE: [&str; 8] = [
 ];
 
 #[test]
-fn a_field_that_the_script_has_not_written_makes_a_new_gate() {
+fn an_invalid_field_makes_a_new_gate() {
     let Some(server) = Server::start(&[]) else {
         return;
     };
@@ -226,7 +226,7 @@ fn a_key_of_another_type_is_an_error_and_stays() {
 }
 
 #[test]
-fn words_that_are_no_numbers_are_an_error() {
+fn invalid_arguments_are_an_error() {
     let Some(server) = Server::start(&[]) else {
         return;
     };
@@ -246,7 +246,7 @@ fn words_that_are_no_numbers_are_an_error() {
 }
 
 #[test]
-fn the_script_goes_by_the_servers_clock() {
+fn the_script_uses_the_servers_clock() {
     let Some(server) = Server::start(&[]) else {
         return;
     };
@@ -261,7 +261,7 @@ fn the_script_goes_by_the_servers_clock() {
 }
 
 #[test]
-fn a_gate_is_forgotten_after_an_hour_without_words() {
+fn a_gate_expires_an_hour_after_its_last_step() {
     let Some(server) = Server::start(&[]) else {
         return;
     };

@@ -20,7 +20,7 @@ const AHEAD: u64 = 1_800_000_000 * SECOND;
 
 pub(super) type Wait = Pin<Box<dyn Future<Output = Passed> + Send>>;
 
-/// What a store does with commands.
+/// The reactions of a store to commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Health {
     Well,
@@ -36,9 +36,9 @@ pub(super) struct World {
     /// The longest cooldown that calls wait for.
     pub(super) longest: Duration,
     pub(super) count: i64,
-    /// The report that were sent, when and by whom.
-    pub(super) said: Vec<(Duration, usize, GateReport)>,
-    on_the_way: Vec<(Duration, usize, News)>,
+    /// The reports that were sent, each with its time and process.
+    pub(super) reports: Vec<(Duration, usize, GateReport)>,
+    in_transit: Vec<(Duration, usize, Message)>,
 }
 
 pub(super) struct Process {
@@ -48,9 +48,9 @@ pub(super) struct Process {
     in_flight: Option<Duration>,
 }
 
-/// What travels between the store and a process.
+/// A message between the store and a process.
 #[derive(Clone, Copy)]
-enum News {
+enum Message {
     Report(GateReport),
     Reply(Option<GateReply>),
     Notice(GateNotice),
@@ -73,8 +73,8 @@ impl World {
             health: Health::Well,
             longest: Duration::from_secs(86_400),
             count: processes.try_into().unwrap(),
-            said: Vec::new(),
-            on_the_way: Vec::new(),
+            reports: Vec::new(),
+            in_transit: Vec::new(),
         };
         for _ in 0..processes {
             let process = world.starts();
@@ -147,10 +147,10 @@ impl World {
     }
 
     pub(super) fn end(&self, process: usize, place: &Permit, end: CallEnd) {
-        self.told(process, place, end, None);
+        self.end_with_quota(process, place, end, None);
     }
 
-    pub(super) fn told(
+    pub(super) fn end_with_quota(
         &self,
         process: usize,
         place: &Permit,
@@ -220,7 +220,7 @@ impl World {
         }
     }
 
-    /// What the drivers of all processes and the store do at this time.
+    /// Runs the tasks of all processes and the store at this time.
     pub(super) fn drive(&mut self) {
         let (now, moment) = (self.clock.now(), self.moment());
         for number in 0..self.processes.len() {
@@ -233,56 +233,56 @@ impl World {
             }
             if let NextAction::Send(report) = link.next(moment, self.count, Waker::noop()) {
                 process.in_flight = Some(now);
-                self.said.push((now, number, report));
-                self.on_the_way
-                    .push((now + LATENCY / 2, number, News::Report(report)));
+                self.reports.push((now, number, report));
+                self.in_transit
+                    .push((now + LATENCY / 2, number, Message::Report(report)));
             }
         }
-        while let Some(at) = self.on_the_way.iter().position(|(due, ..)| *due <= now) {
-            let (_, process, news) = self.on_the_way.remove(at);
-            self.arrives(process, news);
+        while let Some(at) = self.in_transit.iter().position(|(due, ..)| *due <= now) {
+            let (_, process, message) = self.in_transit.remove(at);
+            self.arrives(process, message);
         }
     }
 
-    fn arrives(&mut self, number: usize, news: News) {
+    fn arrives(&mut self, number: usize, message: Message) {
         let (now, moment) = (self.clock.now(), self.moment());
         let process = &mut self.processes[number];
         let link = process.link().unwrap();
-        match news {
-            News::Report(_) if self.health == Health::Hangs => {}
-            News::Report(_) if self.health == Health::Fails => {
-                self.send(number, News::Reply(None));
+        match message {
+            Message::Report(_) if self.health == Health::Hangs => {}
+            Message::Report(_) if self.health == Health::Fails => {
+                self.send(number, Message::Reply(None));
             }
-            News::Report(report) => {
+            Message::Report(report) => {
                 let micros = AHEAD + u64::try_from(now.as_micros()).unwrap();
                 let (answer, push) = step(&mut self.gate, &report, micros);
-                self.send(number, News::Reply(Some(answer)));
+                self.send(number, Message::Reply(Some(answer)));
                 let subscribed = |number: &usize| self.processes[*number].subscribed;
                 let all = (0..self.processes.len()).filter(subscribed);
                 for number in all.collect::<Vec<_>>() {
                     push.into_iter()
-                        .for_each(|push| self.send(number, News::Notice(push)));
+                        .for_each(|push| self.send(number, Message::Notice(push)));
                 }
             }
-            News::Reply(answer) => {
+            Message::Reply(answer) => {
                 process.in_flight = None;
                 link.replied(moment, answer);
             }
-            News::Notice(push) if process.subscribed => link.notified(moment, push),
-            News::Notice(_) => {}
+            Message::Notice(push) if process.subscribed => link.notified(moment, push),
+            Message::Notice(_) => {}
         }
     }
 
-    fn send(&mut self, process: usize, news: News) {
+    fn send(&mut self, process: usize, message: Message) {
         if self.processes[process].link().is_some() {
             let due = self.clock.now() + LATENCY / 2;
-            self.on_the_way.push((due, process, news));
+            self.in_transit.push((due, process, message));
         }
     }
 
-    /// The connection of a process on which nothing came back is made anew.
+    /// Replaces the connection of a process that got no reply.
     pub(super) fn reconnects(&mut self, process: usize) {
-        self.on_the_way.retain(|(_, of, _)| *of != process);
+        self.in_transit.retain(|(_, of, _)| *of != process);
         self.processes[process].in_flight = None;
         let link = self.processes[process].link().unwrap();
         link.replied(self.moment(), None);

@@ -1,9 +1,9 @@
-//! A process that the store does not answer.
+//! A process without the store.
 
 use super::*;
 
 #[test]
-fn without_an_answer_each_process_has_its_share() {
+fn without_a_reply_a_process_spends_its_share() {
     let mut process = joined(12 * TOKEN);
     process.asks(1);
     process.command();
@@ -24,7 +24,7 @@ fn without_an_answer_each_process_has_its_share() {
 }
 
 #[test]
-fn who_knows_nothing_has_one_token() {
+fn a_process_that_knows_nothing_has_one_token() {
     let mut cold = process();
     cold.asks(1);
     cold.command();
@@ -47,7 +47,7 @@ fn who_knows_nothing_has_one_token() {
 }
 
 #[test]
-fn alone_it_tries_again_later_each_time() {
+fn a_failing_store_is_tried_less_and_less_often() {
     let mut process = joined(0);
     process.asks(1);
     process.command();
@@ -61,13 +61,13 @@ fn alone_it_tries_again_later_each_time() {
 }
 
 #[test]
-fn a_clock_that_steps_back_stops_nothing_for_long() {
+fn a_clock_that_steps_back_delays_nothing_for_long() {
     let hour = Duration::from_secs(3_600);
     let mut refused = process();
     refused.now += hour;
     refused.asks(1);
     refused.command();
-    refused.hears(0, 0);
+    refused.receives(0, 0);
     refused.now -= hour;
     assert_eq!(refused.ask(), Answer::Refused);
     assert!(matches!(refused.after(6_000).ask(), Answer::Pending(_)));
@@ -89,14 +89,14 @@ fn a_clock_that_steps_back_stops_nothing_for_long() {
 }
 
 #[test]
-fn an_answer_in_time_joins_and_a_late_one_does_not() {
+fn a_reply_in_time_joins_and_a_late_one_does_not() {
     let mut process = process();
     process.asks(1);
     process.command();
     process.after(50).times_out();
     process.after(150);
-    assert_eq!(process.hears(TOKEN, 8 * TOKEN), None);
-    // What came late serves the next retry. The new share is two, and one was spent alone meanwhile.
+    assert_eq!(process.receives(TOKEN, 8 * TOKEN), None);
+    // The late grant pays the next retry. The new share is two, of which one was spent alone meanwhile.
     assert_eq!(process.paid(), 2);
     let wait = process.waits_until();
     process.now += wait;
@@ -104,7 +104,7 @@ fn an_answer_in_time_joins_and_a_late_one_does_not() {
     process.after(20);
     let away = process.now - Duration::from_millis(1_050);
     assert_eq!(
-        process.hears(0, 8 * TOKEN),
+        process.receives(0, 8 * TOKEN),
         Some(FleetChange::Joined { away })
     );
     assert!(matches!(process.ask(), Answer::Pending(_)));

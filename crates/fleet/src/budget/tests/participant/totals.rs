@@ -1,10 +1,10 @@
-//! What a process tells the store of all that it has earned and spent.
+//! The totals of a process's reports.
 
 use super::super::super::message::MAX_COUNT;
 use super::*;
 
 #[test]
-fn successes_are_told_with_the_next_flush_and_silence_is_not() {
+fn successes_are_flushed_and_an_idle_process_sends_nothing() {
     let mut process = joined(5 * TOKEN);
     assert!(matches!(
         process.after(300).next(),
@@ -19,13 +19,13 @@ fn successes_are_told_with_the_next_flush_and_silence_is_not() {
         (report.successes, report.successes_acked, report.want),
         (7, 0, 0)
     );
-    process.hears(0, 5 * TOKEN);
+    process.receives(0, 5 * TOKEN);
     process.after(10_000);
     assert!(matches!(process.next(), NextAction::Wait(Some(_))));
 }
 
 #[test]
-fn totals_say_what_was_heard_of_and_what_was_not() {
+fn a_report_has_totals_and_their_acknowledged_part() {
     let mut process = joined(5 * TOKEN);
     process.successes = 3;
     process.asks(2);
@@ -36,17 +36,17 @@ fn totals_say_what_was_heard_of_and_what_was_not() {
     );
     process.fails();
     process.successes = 5;
-    let again = process.after(1_000).command();
+    let next = process.after(1_000).command();
     assert_eq!(
-        (again.seq, again.successes, again.successes_acked),
+        (next.seq, next.successes, next.successes_acked),
         (lost.seq + 1, 5, 0)
     );
-    // One of the two was paid alone; the fleet hears of it.
-    assert_eq!((again.taken, again.taken_acked), (2 * TOKEN, TOKEN));
+    // One of the two was paid alone; the fleet receives of it.
+    assert_eq!((next.taken, next.taken_acked), (2 * TOKEN, TOKEN));
 }
 
 #[test]
-fn two_repeated_answers_make_a_new_id_and_a_third_refuses() {
+fn two_repetitions_renew_the_id_and_a_third_refuses() {
     let mut process = joined(0);
     let waiting = process.asks(1);
     let mut processes = Vec::new();
@@ -69,19 +69,19 @@ fn two_repeated_answers_make_a_new_id_and_a_third_refuses() {
 }
 
 #[test]
-fn totals_that_grow_too_large_begin_anew_under_a_new_id() {
+fn totals_too_large_for_the_store_restart_under_a_new_id() {
     let mut process = joined(0);
     process.successes = 5_000_000_000_000_000;
-    let mut told = 0;
+    let mut reported = 0;
     let (mut first, mut ids) = (None, 0);
-    while told < 5_000_000_000_000_000 {
+    while reported < 5_000_000_000_000_000 {
         process.after(1_000);
         let report = process.command();
         assert!(report.successes <= MAX_COUNT && report.taken <= MAX_COUNT);
-        told += report.successes - report.successes_acked;
+        reported += report.successes - report.successes_acked;
         ids += u32::from(first.replace(report.process) != Some(report.process));
-        process.hears(0, 0);
+        process.receives(0, 0);
     }
-    assert_eq!(told, 5_000_000_000_000_000);
+    assert_eq!(reported, 5_000_000_000_000_000);
     assert!(ids > 10, "{ids}");
 }

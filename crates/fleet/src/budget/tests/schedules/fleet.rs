@@ -19,7 +19,7 @@ struct Process {
     waiting: Vec<u64>,
 }
 
-/// What the network does, and when.
+/// An event in the network.
 enum Event {
     Arrives {
         from: usize,
@@ -54,7 +54,7 @@ pub(super) struct Fleet {
     records: BTreeMap<u64, Option<StoredRecord>>,
     lives: u64,
     successes: i64,
-    /// What each process has spent, by its life.
+    /// The amount that each process has spent, by its life.
     spent: BTreeMap<u64, i64>,
 }
 
@@ -93,7 +93,7 @@ impl Fleet {
         self.numbers.below(1_000) < self.faults
     }
 
-    /// How long the network takes one way.
+    /// Returns the latency of one way.
     fn way(&mut self) -> u64 {
         let most = if self.fault() { 400 } else { 10 };
         1 + self.numbers.below(most)
@@ -160,8 +160,8 @@ impl Fleet {
             self.brings(way, from, report, answered);
         }
         if self.fault() {
-            let again = way + self.numbers.below(2_000);
-            self.brings(again, from, report, false);
+            let repeated = way + self.numbers.below(2_000);
+            self.brings(repeated, from, report, false);
         }
         let (of, life, seq) = (from, self.processes[from].life, report.seq);
         self.plan(50, Event::WaitIsOver { of, life, seq });
@@ -254,7 +254,7 @@ impl Fleet {
         self.processes[place].life == life && self.awaited[place] == seq
     }
 
-    /// Changes a process, and gives those who wait there their answers.
+    /// Changes a process, and passes the answers on to its waiting retries.
     fn changes(&mut self, place: usize, change: impl FnOnce(&mut BudgetParticipant)) {
         let process = &mut self.processes[place];
         change(&mut process.participant);
@@ -273,7 +273,7 @@ impl Fleet {
         });
     }
 
-    /// Goes on without faults until the store has heard of everything.
+    /// Continues without faults until everything is reported.
     fn calms_down(&mut self) {
         self.faults = 0;
         for _ in 0..16 {
@@ -282,7 +282,7 @@ impl Fleet {
         }
     }
 
-    /// What was spent and what is left, and what there was.
+    /// Returns the amount that was spent or is left, and the amount that there was.
     pub(super) fn balance(&mut self) -> (i64, i64) {
         self.calms_down();
         let left = self.bucket.map_or(0, |bucket| bucket.tokens);
@@ -291,12 +291,12 @@ impl Fleet {
         (spent + left, terms().initial + earned + self.forgotten())
     }
 
-    /// What processes spent alone that crashed before the store heard of it.
+    /// Returns the amount that crashed processes spent without reporting it.
     fn forgotten(&self) -> i64 {
         let spent = self.spent.iter().map(|(life, spent)| {
             let record = self.records.get(life).copied().flatten();
             spent - record.map_or(0, |record| record.taken)
         });
-        spent.map(|untold| untold.max(0)).sum()
+        spent.map(|unreported| unreported.max(0)).sum()
     }
 }

@@ -1,4 +1,4 @@
-//! The script on a real server, and what its twin should find there.
+//! The script on a real server, and the state of its model.
 
 use super::*;
 use redis::{Connection, RedisError, Script};
@@ -8,7 +8,7 @@ const SCRIPT: &str = include_str!("../../../budget.lua");
 pub(super) const BUCKET: &str = "http-retry:1:{a}:budget";
 pub(super) const FIELDS: [&str; 7] = ["t", "r", "e", "at", "w", "p", "c"];
 
-/// What nobody should have written into a field or a record.
+/// Texts that no script writes into a field or a record.
 const HOSTILE: [&str; 32] = [
     "nan",
     "inf",
@@ -99,7 +99,7 @@ impl Store {
         self.records.clear();
     }
 
-    /// Puts this text into one field of the bucket, and reads what is there as the twin's bucket.
+    /// Writes this text to one field of the bucket, and updates the model's bucket.
     pub(super) fn spoil_bucket(&mut self, field: &str, text: &str) {
         self.command(&["HSET", BUCKET, field, text]);
         let mut ask = redis::cmd("HMGET");
@@ -159,7 +159,7 @@ impl Store {
     }
 }
 
-/// What counts as an integer in a field.
+/// Parses an integer as the script does.
 fn integer(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     natural(digits).filter(|_| text.len() <= 17)?;
