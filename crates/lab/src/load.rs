@@ -10,7 +10,7 @@ use std::future::{Future, pending, poll_fn};
 use std::iter;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -69,7 +69,7 @@ pub(crate) async fn offer_by(
         clock.until(time).await;
         calls.spawn(Box::pin(made(clock, number, client, target.clone())));
         while let Some(call) = calls.try_join_next() {
-            ended.push(call.expect("a call does not panic"));
+            ended.extend(call);
         }
     }
     ended.extend(calls.join_all().await);
@@ -128,17 +128,17 @@ pub(crate) async fn batch(
             Pressure::EachSecond(rate, arrivals) => {
                 let begin = clock.now();
                 let load = Load::new(rate as f64, 0..longest.as_secs());
-                let calls = usize::try_from(batch.calls).expect("a small number");
+                let calls = usize::try_from(batch.calls).unwrap_or(usize::MAX);
                 let times = load.times(arrivals, seed).take(calls);
                 let times = times.map(|at| begin + at);
                 let calls = offer(clock, clients, &[Target::new(0)], times).await;
-                ended.lock().expect("nothing panics").extend(calls);
+                lock(&ended).extend(calls);
             }
         }
     };
     // What is not over by then is no part of the answer.
     let _ = tokio::time::timeout(longest, callers).await;
-    let mut ended = ended.lock().expect("nothing panics");
+    let mut ended = lock(&ended);
     std::mem::take(&mut *ended)
 }
 
@@ -161,11 +161,15 @@ async fn at_once(
                     return;
                 }
                 let call = made(clock, number, client.clone(), Target::new(0)).await;
-                ended.lock().expect("nothing panics").push(call);
+                lock(&ended).push(call);
             }
         });
     }
     callers.join_all().await;
+}
+
+fn lock(ended: &Mutex<Vec<Ended>>) -> MutexGuard<'_, Vec<Ended>> {
+    ended.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Makes calls until one waits before its first attempt, and leaves that one as it is.

@@ -1,18 +1,22 @@
-//! A row of the table: one contender in one scenario, and what must hold for it.
+//! Rows of a table: the numbers of one contender in one scenario, and their bounds.
 
 use super::run::Series;
 
-/// What a number must be.
+/// A bound of a number.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Bound {
+pub enum Bound {
+    /// The number must not be larger.
     AtMost(f64),
+    /// The number must not be smaller.
     AtLeast(f64),
-    /// It is there to be compared with.
+    /// The number is for comparison.
     None,
 }
 
 impl Bound {
-    pub(crate) fn holds(self, value: f64) -> bool {
+    /// Returns `true` if the value is within the bound.
+    #[must_use]
+    pub fn holds(self, value: f64) -> bool {
         match self {
             Self::AtMost(most) => value <= most,
             Self::AtLeast(least) => value >= least,
@@ -23,19 +27,26 @@ impl Bound {
 
 /// A number that was read off a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Measure {
-    pub(crate) name: &'static str,
-    pub(crate) value: f64,
-    pub(crate) bound: Bound,
+pub struct Measure {
+    /// The name of the number, with its unit.
+    pub name: &'static str,
+    /// The number.
+    pub value: f64,
+    /// The bound of the number.
+    pub bound: Bound,
 }
 
 /// One contender in one scenario, in one world.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Row {
-    pub(crate) scenario: &'static str,
-    pub(crate) contender: &'static str,
-    pub(crate) measures: Vec<Measure>,
-    pub(crate) series: Series,
+pub struct Row {
+    /// The scenario, or one of its cases.
+    pub scenario: &'static str,
+    /// The retry layer.
+    pub contender: &'static str,
+    /// The numbers of the run.
+    pub measures: Vec<Measure>,
+    /// The attempts and successes of each second.
+    pub series: Series,
 }
 
 impl Row {

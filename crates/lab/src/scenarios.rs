@@ -1,4 +1,9 @@
-//! The scenarios: what the world does, and what must hold.
+//! The scenarios: outages, overloads and quotas, and the bounds that must hold in them.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a scenario that is set up wrongly ends at once"
+)]
 
 mod fleets;
 mod gates;
@@ -10,21 +15,35 @@ mod random;
 mod shapes;
 mod stage;
 
+use super::runtime::simulate;
 use super::verdict::Row;
 use super::{Arrivals, Stack, World};
+use std::future::Future;
+
+impl World {
+    /// Plays something in this world, on a clock of its own.
+    fn play<T>(self, story: impl Future<Output = T>) -> T {
+        simulate(story).expect("a runtime without a driver for sockets")
+    }
+}
 
 /// A scenario of the lab.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Scenario {
-    pub(crate) id: &'static str,
-    pub(crate) title: &'static str,
-    pub(crate) worlds: Worlds,
-    pub(crate) play: fn(World) -> Vec<Row>,
+pub struct Scenario {
+    /// The letter or the name.
+    pub id: &'static str,
+    /// The situation.
+    pub title: &'static str,
+    /// The worlds in which it is played.
+    pub worlds: Worlds,
+    /// Plays it in one world.
+    pub play: fn(World) -> Vec<Row>,
 }
 
-/// In which worlds a scenario is played.
+/// The worlds in which a scenario is played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Worlds {
+pub enum Worlds {
+    /// Every one.
     All,
     /// Calls come all at once, or each after another's end, so that their arrivals are the same everywhere.
     EachStack,
@@ -33,7 +52,9 @@ pub(crate) enum Worlds {
 }
 
 impl Worlds {
-    pub(crate) fn contain(self, world: World) -> bool {
+    /// Returns `true` if the scenario is played in this world.
+    #[must_use]
+    pub fn contain(self, world: World) -> bool {
         match self {
             Self::All => true,
             Self::EachStack => world.arrivals == Arrivals::Even,
@@ -46,8 +67,8 @@ impl Worlds {
     }
 }
 
-/// All of them.
-pub(crate) const ALL: [Scenario; 23] = [
+/// The scenarios of one process, or of many that share nothing.
+pub const ALL: [Scenario; 23] = [
     outages::A,
     outages::B,
     outages::B2,
@@ -73,5 +94,5 @@ pub(crate) const ALL: [Scenario; 23] = [
     jobs::V,
 ];
 
-/// Those of fleets.
-pub(crate) const FLEETS: [Scenario; 7] = fleets::ALL;
+/// The scenarios of fleets.
+pub const FLEETS: [Scenario; 7] = fleets::ALL;

@@ -48,15 +48,17 @@ impl Origin {
         }
     }
 
-    fn server(&self, host: Option<&str>) -> Server {
+    /// The server of a host; of a host that is not there, the first.
+    fn server(&self, host: Option<&str>) -> Option<Server> {
         let number = host.and_then(|host| host.strip_prefix('s')?.parse::<usize>().ok());
-        self.servers[number.expect("a host of this world")].clone()
+        self.servers.get(number.unwrap_or_default()).cloned()
     }
 
     async fn answer(
-        server: Server,
+        server: Option<Server>,
         patience: Option<Duration>,
     ) -> Result<Response<Bytes>, TimedOut> {
+        let server = server.ok_or(TimedOut)?;
         match patience {
             None => Ok(server.answer().await),
             Some(patience) => {

@@ -8,6 +8,8 @@ use super::call::next_jitter;
 use super::chance::{Use, draw};
 use http_retry::policy::Moment;
 use http_retry::runtime::{Runtime, Sleep};
+use std::future::Future;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -15,6 +17,13 @@ use tokio::time::{Instant, sleep};
 
 /// 2026-01-01T00:00:00Z, in seconds since 1970.
 const BEGINNING: Duration = Duration::from_secs(1_767_225_600);
+
+/// Runs something on a clock of its own, which jumps to the next timer.
+pub(crate) fn simulate<T>(story: impl Future<Output = T>) -> io::Result<T> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let runtime = builder.enable_time().start_paused(true).build()?;
+    Ok(runtime.block_on(story))
+}
 
 /// Time since the world began.
 #[derive(Debug, Clone, Copy)]

@@ -9,7 +9,7 @@ use http::{Response, StatusCode};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How a server behaves. By default every call is served in 10 ms, however many there are.
@@ -105,22 +105,17 @@ impl Server {
 
     /// When each attempt came.
     pub(crate) fn attempts(&self) -> Vec<Duration> {
-        self.0
-            .state
-            .lock()
-            .expect("nothing panics")
-            .attempts
-            .clone()
+        self.0.lock().attempts.clone()
     }
 
     /// How many attempts were answered 429.
     pub(crate) fn refused(&self) -> usize {
-        self.0.state.lock().expect("nothing panics").refused
+        self.0.lock().refused
     }
 
     /// How many attempts were sent before the time that the call's last answer asked for.
     pub(crate) fn early(&self) -> usize {
-        self.0.state.lock().expect("nothing panics").early
+        self.0.lock().early
     }
 
     /// Takes an attempt and answers it in its time.
@@ -141,10 +136,14 @@ impl Server {
 }
 
 impl Inner {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// What comes of an attempt, and when.
     fn take(&self, call: u64, attempt: u64) -> (Duration, Response<Bytes>) {
         let (rules, now) = (&self.rules, self.clock.now());
-        let mut state = self.state.lock().expect("nothing panics");
+        let mut state = self.lock();
         state.attempts.push(now);
         let soon = now + rules.round_trip;
         if rules.outage.contains(&now) {
@@ -152,10 +151,7 @@ impl Inner {
         }
         if now < rules.closed_until {
             state.refused += 1;
-            return (
-                soon,
-                asking(429, (rules.closed_until - now).as_millis().div_ceil(1_000)),
-            );
+            return (soon, asking(429, whole_seconds(rules.closed_until - now)));
         }
         if happens(
             self.failing(now),
@@ -190,7 +186,7 @@ impl Inner {
     }
 
     fn notice_early(&self, call: u64) {
-        let mut state = self.state.lock().expect("nothing panics");
+        let mut state = self.lock();
         let asked = state.asked.remove(&call);
         state.early += usize::from(asked.is_some_and(|asked| self.clock.now() < asked));
     }
@@ -219,16 +215,22 @@ fn past(stall: &Range<Duration>, begins: Duration, work: Duration) -> Duration {
 
 pub(super) fn status(status: u16) -> Response<Bytes> {
     let mut answer = Response::new(Bytes::new());
-    *answer.status_mut() = StatusCode::from_u16(status).expect("a status");
+    *answer.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
     answer
 }
 
-fn asking(status_code: u16, seconds: u128) -> Response<Bytes> {
+fn asking(status_code: u16, seconds: u64) -> Response<Bytes> {
     let mut answer = status(status_code);
     answer
         .headers_mut()
-        .insert(http::header::RETRY_AFTER, decimal(seconds));
+        .insert(http::header::RETRY_AFTER, seconds.into());
     answer
+}
+
+/// A duration in seconds, rounded up.
+fn whole_seconds(duration: Duration) -> u64 {
+    let part = u64::from(duration.subsec_millis() > 0);
+    duration.as_secs() + part
 }
 
 fn asked_by(answer: &Response<Bytes>) -> Duration {
@@ -237,8 +239,4 @@ fn asked_by(answer: &Response<Bytes>) -> Duration {
     milliseconds
         .or_else(|| number("retry-after").map(Duration::from_secs))
         .unwrap_or_default()
-}
-
-fn decimal(number: u128) -> http::HeaderValue {
-    http::HeaderValue::from_str(&number.to_string()).expect("digits")
 }
