@@ -1,15 +1,16 @@
 //! The retry layers that meet in a world: this crate's on either stack, and its peers.
 
+pub(crate) use super::client::{Client, Target};
 use super::origin::{Body, Origin};
 use super::runtime::LabRuntime;
 use super::{Stack, World};
-use http::{Request, Response, StatusCode, Uri};
+use http::{Request, Response, StatusCode};
 use http_retry::fleet::Fleet;
 use http_retry::gate::Gate;
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::tower::RetryLayer;
 use http_retry::{RetryBudget, RetryPolicy, ServiceBudgets};
-use reqwest_middleware::{ClientBuilder, ClientWithMiddleware};
+use reqwest_middleware::ClientBuilder;
 use reqwest_retry::RetryTransientMiddleware;
 use reqwest_retry::policies::ExponentialBackoff;
 use std::sync::{Arc, LazyLock};
@@ -18,22 +19,7 @@ use tower::retry::backoff::{
     Backoff as _, ExponentialBackoff as TowerBackoff, ExponentialBackoffMaker, MakeBackoff,
 };
 use tower::retry::budget::{Budget, TpsBudget};
-use tower::util::BoxCloneService;
-use tower::{BoxError, Layer, Service, ServiceExt};
-
-/// A client with its retry layer.
-#[derive(Debug, Clone)]
-pub(crate) enum Client {
-    Tower(BoxCloneService<Request<Body>, StatusCode, BoxError>),
-    Reqwest(ClientWithMiddleware),
-}
-
-/// What a call is sent to.
-#[derive(Debug, Clone)]
-pub(crate) struct Target {
-    uri: Uri,
-    url: Option<reqwest::Url>,
-}
+use tower::{BoxError, Layer, service_fn};
 
 /// Where retries take their tokens from.
 #[derive(Debug, Clone)]
@@ -42,52 +28,7 @@ pub(crate) enum Tokens {
     PerService(ServiceBudgets),
 }
 
-impl Target {
-    /// The service of this number.
-    pub(crate) fn new(service: usize) -> Self {
-        let url = format!("http://s{service}/");
-        Self {
-            uri: url.parse().unwrap_or_default(),
-            url: url.parse().ok(),
-        }
-    }
-}
-
 impl Client {
-    /// Makes a call; whether it succeeded.
-    pub(crate) async fn call(self, target: Target) -> bool {
-        let status = match self {
-            Self::Tower(service) => {
-                let mut request = Request::new(Body::default());
-                *request.uri_mut() = target.uri;
-                service.oneshot(request).await.ok()
-            }
-            Self::Reqwest(client) => {
-                let Some(url) = target.url else { return false };
-                let request = reqwest::Request::new(http::Method::GET, url);
-                let answer = client.execute(request).await;
-                answer.ok().map(|answer| answer.status())
-            }
-        };
-        status.is_some_and(|status| status.is_success())
-    }
-
-    fn tower<S, B>(service: S) -> Self
-    where
-        S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
-        S::Error: Into<BoxError> + 'static,
-        S::Future: Send,
-        B: 'static,
-    {
-        let service = service.map_response(|answer: Response<B>| answer.status());
-        Self::Tower(BoxCloneService::new(service.map_err(Into::into)))
-    }
-
-    /// Without retries.
-    pub(crate) fn bare(origin: &Origin) -> Self {
-        Self::tower(origin.clone())
-    }
-
     /// This crate, on the stack of the world.
     pub(crate) fn ours(
         world: World,
@@ -202,7 +143,18 @@ impl Client {
     ) -> Self {
         let builder = ClientBuilder::new(UNUSED.clone());
         let builder = layers.into_iter().fold(builder, ClientBuilder::with);
-        Self::Reqwest(builder.with(origin.clone()).build())
+        let client = builder.with(origin.clone()).build();
+        Self::tower(service_fn(move |request: Request<Body>| {
+            let client = client.clone();
+            async move {
+                let url = request.uri().to_string().parse()?;
+                let request = reqwest::Request::new(request.method().clone(), url);
+                let answer = client.execute(request).await?;
+                let mut response = Response::new(());
+                *response.status_mut() = answer.status();
+                Ok::<_, BoxError>(response)
+            }
+        }))
     }
 }
 

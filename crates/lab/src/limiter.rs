@@ -52,8 +52,8 @@ pub(crate) enum Asks {
 /// A server with limits, and the way to it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limited {
-    /// An attempt must be allowed by all of them.
-    pub(crate) limits: &'static [Limit],
+    /// An attempt must be allowed by both.
+    pub(crate) limits: [Option<Limit>; 2],
     pub(crate) asks: Asks,
     /// What a refusal takes from the sender's call to its return.
     pub(crate) round_trip: Duration,
@@ -70,8 +70,27 @@ pub(crate) struct Limited {
 }
 
 impl Limited {
-    /// A server with these limits that says what is right, 10 ms away.
+    /// A server with these limits, at most two, that says what is right, 10 ms away.
     pub(crate) const fn by(limits: &'static [Limit]) -> Self {
+        let limits = match limits {
+            [] => [None, None],
+            [one] => [Some(*one), None],
+            [one, other, ..] => [Some(*one), Some(*other)],
+        };
+        Self::all_of(limits)
+    }
+
+    /// A server with this quota.
+    pub(crate) const fn window(calls: u64, length: Duration) -> Self {
+        let quota = Limit::Window {
+            calls,
+            length,
+            headers: false,
+        };
+        Self::all_of([Some(quota), None])
+    }
+
+    const fn all_of(limits: [Option<Limit>; 2]) -> Self {
         Self {
             limits,
             asks: Asks::Right,
@@ -128,7 +147,7 @@ impl Limiter {
     pub(crate) fn new(rules: Limited) -> Self {
         Self {
             rules,
-            counts: rules.limits.iter().map(Count::new).collect(),
+            counts: rules.limits.iter().flatten().map(Count::new).collect(),
             others: 0,
         }
     }
@@ -146,7 +165,7 @@ impl Limiter {
         let mut work = self.rules.work(drawn(Use::Slowness));
         let mut left = None;
         let mut refused = None;
-        let limits = self.rules.limits.iter().zip(&mut self.counts);
+        let limits = self.rules.limits.iter().flatten().zip(&mut self.counts);
         for (limit, count) in limits {
             let (word, said) = count.judge(limit, &self.rules, now, call, drawn(Use::Failure));
             left = left.or(said);
@@ -193,7 +212,7 @@ impl Limiter {
     }
 
     fn count_in_flight(&mut self, ends: u64) {
-        for (limit, count) in self.rules.limits.iter().zip(&mut self.counts) {
+        for (limit, count) in self.rules.limits.iter().flatten().zip(&mut self.counts) {
             if let Limit::InFlight { .. } = limit {
                 count.begin(ends);
             }
@@ -205,7 +224,7 @@ impl Limiter {
         let rate = self.rules.others_per_second;
         while rate > 0 && self.others * SECOND / rate <= now {
             let at = self.others * SECOND / rate;
-            for (limit, count) in self.rules.limits.iter().zip(&mut self.counts) {
+            for (limit, count) in self.rules.limits.iter().flatten().zip(&mut self.counts) {
                 count.judge(limit, &self.rules, at, 1, u64::MAX);
             }
             self.others += 1;

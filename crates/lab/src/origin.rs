@@ -2,9 +2,10 @@
 
 use super::server::Server;
 use bytes::Bytes;
-use http::{Request, Response, StatusCode};
+use http::{Request, Response};
 use http_body_util::Full;
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -13,29 +14,30 @@ use tower::Service;
 
 pub(crate) type Body = Full<Bytes>;
 
-/// One server for each service; the host of a URL is its number.
+/// One server for each service; the host of a URL is its number, or one of two.
 #[derive(Debug, Clone)]
 pub(crate) struct Origin {
     servers: Arc<[Server]>,
+    /// The host of the first server; the second one is at all others.
+    host: Option<Arc<str>>,
     patience: Option<Duration>,
 }
 
-/// An attempt that took longer than its caller waits.
-#[derive(Debug)]
-pub(crate) struct TimedOut;
-
-impl std::fmt::Display for TimedOut {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the caller gave up")
-    }
-}
-
-impl std::error::Error for TimedOut {}
-
 impl Origin {
+    #[cfg(feature = "scenarios")]
     pub(crate) fn new(servers: &[Server]) -> Self {
         Self {
             servers: servers.into(),
+            host: None,
+            patience: None,
+        }
+    }
+
+    /// A server at one host, and another at all others.
+    pub(crate) fn at(host: &str, here: Server, elsewhere: Server) -> Self {
+        Self {
+            servers: [here, elsewhere].into(),
+            host: Some(host.into()),
             patience: None,
         }
     }
@@ -48,22 +50,24 @@ impl Origin {
         }
     }
 
-    /// The server of a host; of a host that is not there, the first.
     fn server(&self, host: Option<&str>) -> Option<Server> {
-        let number = host.and_then(|host| host.strip_prefix('s')?.parse::<usize>().ok());
-        self.servers.get(number.unwrap_or_default()).cloned()
+        let number = match &self.host {
+            Some(here) => usize::from(host.is_none_or(|host| !host.eq_ignore_ascii_case(here))),
+            None => host.and_then(|host| host.strip_prefix('s')?.parse().ok())?,
+        };
+        self.servers.get(number).cloned()
     }
 
     async fn answer(
         server: Option<Server>,
         patience: Option<Duration>,
-    ) -> Result<Response<Bytes>, TimedOut> {
-        let server = server.ok_or(TimedOut)?;
+    ) -> Result<Response<Bytes>, io::Error> {
+        let server = server.ok_or(io::ErrorKind::HostUnreachable)?;
         match patience {
             None => Ok(server.answer().await),
             Some(patience) => {
                 let answer = tokio::time::timeout(patience, server.answer()).await;
-                answer.map_err(|_| TimedOut)
+                answer.map_err(io::Error::from)
             }
         }
     }
@@ -71,10 +75,10 @@ impl Origin {
 
 impl Service<Request<Body>> for Origin {
     type Response = Response<Body>;
-    type Error = TimedOut;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, TimedOut>> + Send>>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, io::Error>> + Send>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), TimedOut>> {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), io::Error>> {
         Poll::Ready(Ok(()))
     }
 
@@ -87,6 +91,7 @@ impl Service<Request<Body>> for Origin {
     }
 }
 
+#[cfg(feature = "scenarios")]
 #[async_trait::async_trait]
 impl reqwest_middleware::Middleware for Origin {
     async fn handle(
@@ -99,7 +104,7 @@ impl reqwest_middleware::Middleware for Origin {
         // reqwest-retry repeats after 504 as after a timeout of reqwest's own, which nothing but reqwest can make.
         let given_up = |_| {
             let mut answer = Response::new(Bytes::new());
-            *answer.status_mut() = StatusCode::GATEWAY_TIMEOUT;
+            *answer.status_mut() = http::StatusCode::GATEWAY_TIMEOUT;
             answer
         };
         let answer = Self::answer(server, self.patience).await;

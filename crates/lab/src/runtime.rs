@@ -25,6 +25,11 @@ pub(crate) fn simulate<T>(story: impl Future<Output = T>) -> io::Result<T> {
     Ok(runtime.block_on(story))
 }
 
+/// Waits on the clock of the world.
+pub(crate) async fn pause(duration: Duration) {
+    sleep(duration).await;
+}
+
 /// Time since the world began.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock(Instant);
@@ -44,9 +49,9 @@ impl Clock {
     }
 }
 
-/// Tokio's paused clock, and numbers that depend on the call alone.
+/// The runtime of retry layers in a world: a clock that jumps, and random numbers that depend on the seed and the call.
 #[derive(Debug, Clone)]
-pub(crate) struct LabRuntime {
+pub struct LabRuntime {
     pub(crate) clock: Clock,
     pub(crate) seed: u64,
     /// How many numbers were drawn that are no call's; all clients of a world share it.

@@ -11,6 +11,7 @@ use std::collections::{BinaryHeap, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio::sync::Notify;
 
 /// How a server behaves. By default every call is served in 10 ms, however many there are.
 #[derive(Debug, Clone)]
@@ -32,6 +33,10 @@ pub(crate) struct Rules {
     pub(crate) longest_queue: Option<Duration>,
     /// What it allows; then nothing below decides.
     pub(crate) limited: Option<Limited>,
+    /// When that counts.
+    pub(crate) limited_during: Range<Duration>,
+    /// The attempts after which the world ends.
+    pub(crate) most_attempts: usize,
     /// Until then everything is answered 429 with the time that is left.
     pub(crate) closed_until: Duration,
 }
@@ -48,6 +53,8 @@ impl Default for Rules {
             failures: Vec::new(),
             longest_queue: None,
             limited: None,
+            limited_during: Duration::ZERO..Duration::MAX,
+            most_attempts: usize::MAX,
             closed_until: Duration::ZERO,
         }
     }
@@ -73,6 +80,7 @@ struct Inner {
     seed: u64,
     rules: Rules,
     state: Mutex<State>,
+    overrun: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -100,12 +108,18 @@ impl Server {
             seed,
             rules,
             state: Mutex::new(state),
+            overrun: Notify::new(),
         }))
     }
 
     /// When each attempt came.
     pub(crate) fn attempts(&self) -> Vec<Duration> {
         self.0.lock().attempts.clone()
+    }
+
+    /// Returns once it has had the most attempts.
+    pub(crate) async fn overrun(&self) {
+        self.0.overrun.notified().await;
     }
 
     /// How many attempts were answered 429.
@@ -124,7 +138,8 @@ impl Server {
             clock, seed, rules, ..
         } = &*self.0;
         let (call, attempt) = next_attempt();
-        if let Some(limited) = &rules.limited {
+        let limited = rules.limited.as_ref();
+        if let Some(limited) = limited.filter(|_| rules.limited_during.contains(&clock.now())) {
             self.0.notice_early(call);
             let way = limited.way_there(*seed, call, attempt);
             clock.until(clock.now() + way).await;
@@ -145,6 +160,9 @@ impl Inner {
         let (rules, now) = (&self.rules, self.clock.now());
         let mut state = self.lock();
         state.attempts.push(now);
+        if state.attempts.len() >= rules.most_attempts {
+            self.overrun.notify_one();
+        }
         let soon = now + rules.round_trip;
         if rules.outage.contains(&now) {
             return (soon, status(503));
@@ -159,7 +177,8 @@ impl Inner {
         ) {
             return (soon, status(500));
         }
-        if let Some(limiter) = &mut state.limiter {
+        let limiter = state.limiter.as_mut();
+        if let Some(limiter) = limiter.filter(|_| rules.limited_during.contains(&now)) {
             let (then, answer) = limiter.take(self.clock, self.seed, (call, attempt));
             if answer.status() == StatusCode::TOO_MANY_REQUESTS {
                 state.refused += 1;

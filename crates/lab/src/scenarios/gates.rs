@@ -2,10 +2,10 @@
 
 mod kinds;
 
+use super::super::batch::{self, Batch, Pressure};
 use super::super::chance::{Use, draw};
 use super::super::clients::{Client, Tokens};
 use super::super::limiter::{Asks, Limit, Limited};
-use super::super::load::{self, Batch, Pressure};
 use super::super::run::Run;
 use super::super::server::Rules;
 use super::super::verdict::Row;
@@ -99,9 +99,10 @@ impl Kind {
     }
 
     fn until_the_last_window(&self, begin: Duration) -> Duration {
-        let (Some(Limit::Window { calls, length, .. }), Pressure::AtOnce(width)) =
-            (self.limited.limits.first(), self.batch.pressure)
-        else {
+        let (Some(Limit::Window { calls, length, .. }), Pressure::AtOnce(width)) = (
+            self.limited.limits.iter().flatten().next(),
+            self.batch.pressure,
+        ) else {
             return Duration::ZERO;
         };
         let before = (self.batch.calls - 1) / calls;
@@ -113,10 +114,15 @@ impl Kind {
 
     /// Some time in the first window.
     fn begin(&self, world: World) -> Duration {
-        let length = self.limited.limits.iter().find_map(|limit| match limit {
-            Limit::Window { length, .. } | Limit::Route { length, .. } => Some(*length),
-            _ => None,
-        });
+        let length = self
+            .limited
+            .limits
+            .iter()
+            .flatten()
+            .find_map(|limit| match limit {
+                Limit::Window { length, .. } | Limit::Route { length, .. } => Some(*length),
+                _ => None,
+            });
         let drawn = draw(world.seed, Use::Beginning, 0, 0);
         let length = length.unwrap_or(Duration::from_secs(1));
         // Not at its very end, where the ideal would depend on the way to the server.
@@ -135,7 +141,7 @@ impl Kind {
                 .map(|_| stage.ours(policy, &Tokens::One(RetryBudget::unlimited())))
                 .collect();
             stage.clock.until(begin).await;
-            let calls = load::batch(stage.clock, &clients, self.batch, world.seed, HOUR).await;
+            let calls = batch::batch(stage.clock, &clients, self.batch, world.seed, HOUR).await;
             stage.run(calls).from(begin)
         })
     }

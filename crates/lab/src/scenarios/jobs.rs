@@ -1,9 +1,9 @@
 //! Jobs that nobody watches, on a quota: what the gate of their preset is for.
 
 use super::super::World;
+use super::super::batch::{self, Batch};
 use super::super::clients::Tokens;
 use super::super::limiter::Limited;
-use super::super::load::{self, Batch};
 use super::super::server::Rules;
 use super::super::verdict::{Bound, Measure, Row};
 use super::quotas::{QUOTA, TOLD_QUOTA};
@@ -56,7 +56,7 @@ fn played(
         let stage = Stage::new(world, vec![rules]);
         let client = stage.ours(policy, &Tokens::One(budget.clone()));
         let batch = Batch::at_once(CALLS, 200);
-        let calls = load::batch(stage.clock, &[client], batch, world.seed, HOUR).await;
+        let calls = batch::batch(stage.clock, &[client], batch, world.seed, HOUR).await;
         let run = stage.run(calls);
         let time = run.took().as_secs_f64() / BOUND.as_secs_f64();
         Row::new(case, contender, run.series())

@@ -1,9 +1,10 @@
 //! Servers that say when to come back.
 
 use super::super::World;
+use super::super::batch::{self, Batch};
 use super::super::clients::{Client, Target, Tokens};
 use super::super::limiter::{Asks, Limit, Limited};
-use super::super::load::{self, Batch};
+use super::super::load;
 use super::super::run::Run;
 use super::super::server::Rules;
 use super::super::verdict::Row;
@@ -49,7 +50,7 @@ fn run(world: World, quota: Limited, width: u64, contender: Contender) -> Run {
             Contender::ReqwestRetry => Client::reqwest_retry(&stage.origin),
             Contender::TowerRetry => Client::tower_retry(&stage.origin, &tps_budget()),
         };
-        let calls = load::batch(
+        let calls = batch::batch(
             stage.clock,
             &[client],
             Batch::at_once(CALLS, width),

@@ -2,8 +2,8 @@
 
 use super::super::super::Arrivals;
 use super::super::super::Arrivals::{Even, Poisson};
+use super::super::super::batch::{Batch, Pressure};
 use super::super::super::limiter::{Asks, Limit, Limited};
-use super::super::super::load::{Batch, Pressure};
 use super::Ideal::{self, After, Seconds, Windows};
 use super::Kind;
 use std::time::Duration;
