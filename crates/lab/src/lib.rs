@@ -28,7 +28,7 @@ mod limiter;
 mod load;
 mod origin;
 pub mod run;
-mod runtime;
+pub mod runtime;
 #[cfg(feature = "scenarios")]
 pub mod scenarios;
 mod server;

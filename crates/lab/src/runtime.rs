@@ -1,4 +1,4 @@
-//! The clock of a world, and the runtime that this crate's layers run on in it.
+//! Simulated time: a clock that jumps, and the runtime of the retry layers on it.
 #![allow(
     clippy::disallowed_methods,
     reason = "this is where the time of a world comes from"
@@ -18,8 +18,28 @@ use tokio::time::{Instant, sleep};
 /// 2026-01-01T00:00:00Z, in seconds since 1970.
 const BEGINNING: Duration = Duration::from_secs(1_767_225_600);
 
+/// Runs a story in simulated time: every wait is over at once, in the right order. `wall` is the time since 1970 at which
+/// it begins, for headers with dates.
+///
+/// # Errors
+///
+/// The operating system's, if there cannot be a runtime.
+pub fn simulate<T, F: Future<Output = T>>(
+    seed: u64,
+    wall: Duration,
+    story: impl FnOnce(LabRuntime) -> F,
+) -> io::Result<T> {
+    run_paused(async {
+        let runtime = LabRuntime {
+            wall,
+            ..LabRuntime::new(Clock::new(), seed)
+        };
+        story(runtime).await
+    })
+}
+
 /// Runs something on a clock of its own, which jumps to the next timer.
-pub(crate) fn simulate<T>(story: impl Future<Output = T>) -> io::Result<T> {
+pub(crate) fn run_paused<T>(story: impl Future<Output = T>) -> io::Result<T> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder.enable_time().start_paused(true).build()?;
     Ok(runtime.block_on(story))
@@ -52,10 +72,23 @@ impl Clock {
 /// The runtime of retry layers in a world: a clock that jumps, and random numbers that depend on the seed and the call.
 #[derive(Debug, Clone)]
 pub struct LabRuntime {
-    pub(crate) clock: Clock,
-    pub(crate) seed: u64,
+    clock: Clock,
+    seed: u64,
     /// How many numbers were drawn that are no call's; all clients of a world share it.
-    pub(crate) drawn: Arc<AtomicU64>,
+    drawn: Arc<AtomicU64>,
+    /// The beginning, since 1970.
+    wall: Duration,
+}
+
+impl LabRuntime {
+    pub(crate) fn new(clock: Clock, seed: u64) -> Self {
+        Self {
+            clock,
+            seed,
+            drawn: Arc::default(),
+            wall: BEGINNING,
+        }
+    }
 }
 
 impl Runtime for LabRuntime {
@@ -73,7 +106,7 @@ impl Runtime for LabRuntime {
             }
         };
         Moment::new(now)
-            .with_wall(BEGINNING + now)
+            .with_wall(self.wall.saturating_add(now))
             .with_random(random)
     }
 

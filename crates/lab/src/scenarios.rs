@@ -15,7 +15,7 @@ mod random;
 mod shapes;
 mod stage;
 
-use super::runtime::simulate;
+use super::runtime::run_paused;
 use super::verdict::Row;
 use super::{Arrivals, Stack, World};
 use std::future::Future;
@@ -23,7 +23,7 @@ use std::future::Future;
 impl World {
     /// Plays something in this world, on a clock of its own.
     fn play<T>(self, story: impl Future<Output = T>) -> T {
-        simulate(story).expect("a runtime without a driver for sockets")
+        run_paused(story).expect("a runtime without a driver for sockets")
     }
 }
 

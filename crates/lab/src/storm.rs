@@ -10,15 +10,13 @@ use super::limiter::Limited;
 use super::load::{Load, offer_into};
 use super::origin::Origin;
 use super::run::{Ended, Run};
-pub use super::runtime::LabRuntime;
-use super::runtime::{Clock, simulate};
+use super::runtime::{Clock, LabRuntime, run_paused};
 use super::server::{Rules, Server};
 use http::Request;
 use http_retry::tower::RetryLayer;
 use std::collections::BTreeSet;
 use std::io;
 use std::ops::Range;
-use std::sync::Arc;
 use std::time::Duration;
 use tower::Layer;
 
@@ -127,16 +125,12 @@ impl Storm {
     ///
     /// The operating system's, if there cannot be a runtime.
     pub fn play(&self, retries: impl FnMut(&LabRuntime) -> Retries) -> io::Result<Aftermath> {
-        simulate(self.story(retries))
+        run_paused(self.story(retries))
     }
 
     async fn story(&self, mut retries: impl FnMut(&LabRuntime) -> Retries) -> Aftermath {
         let clock = Clock::new();
-        let runtime = LabRuntime {
-            clock,
-            seed: self.seed,
-            drawn: Arc::default(),
-        };
+        let runtime = LabRuntime::new(clock, self.seed);
         let here = Server::new(clock, self.seed, self.rules());
         let elsewhere = Server::new(clock, self.seed, Rules::default());
         let host = self.request.uri().host().unwrap_or_default();

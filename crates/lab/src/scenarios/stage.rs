@@ -13,7 +13,6 @@ use http_retry::gate::Gate;
 use http_retry::testing::MemoryStore;
 use http_retry::{RetryBudget, RetryPolicy};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 use tower::retry::budget::TpsBudget;
 
@@ -125,7 +124,7 @@ pub(super) struct Stage {
     pub(super) clock: Clock,
     servers: Vec<Server>,
     pub(super) origin: Origin,
-    drawn: Arc<AtomicU64>,
+    runtime: LabRuntime,
 }
 
 impl Stage {
@@ -140,16 +139,12 @@ impl Stage {
             clock,
             origin: Origin::new(&servers),
             servers,
-            drawn: Arc::default(),
+            runtime: LabRuntime::new(clock, world.seed),
         }
     }
 
     pub(super) fn runtime(&self) -> LabRuntime {
-        LabRuntime {
-            clock: self.clock,
-            seed: self.world.seed,
-            drawn: Arc::clone(&self.drawn),
-        }
+        self.runtime.clone()
     }
 
     /// The store of a fleet, which nobody asks where there is none.
