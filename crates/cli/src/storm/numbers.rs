@@ -1,0 +1,130 @@
+//! The numbers of a storm under one kind of retries.
+
+use super::WELL;
+use crate::table::Table;
+use crate::units::short;
+use http_retry_lab::run::Series;
+use http_retry_lab::storm::{Aftermath, Storm};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// The numbers of one contender.
+#[derive(Debug, Clone)]
+pub(super) struct Numbers {
+    pub(super) name: String,
+    pub(super) calls: usize,
+    /// The share of calls that succeeded, 0 to 1: of all, and of those that were made in the outage.
+    pub(super) success: f64,
+    pub(super) success_in_outage: f64,
+    /// The attempts at the server per call in the outage.
+    pub(super) amplification: f64,
+    /// The most attempts at the server in a second, as a multiple of the rate of calls.
+    pub(super) peak: f64,
+    /// The time from the end of the outage to the last call that did not succeed in time; `None` if that is the end.
+    pub(super) recovery: Option<Duration>,
+    /// The time after the outage in which calls were made.
+    pub(super) watched: Duration,
+    /// The attempts that were answered 429.
+    pub(super) refused: usize,
+    /// The attempts at other hosts.
+    pub(super) elsewhere: usize,
+    pub(super) longest_call: Duration,
+    /// `true` if there were too many attempts to go on.
+    pub(super) overrun: bool,
+    pub(super) series: Series,
+}
+
+impl Numbers {
+    pub(super) fn of(name: &str, storm: &Storm, after: &Aftermath) -> Self {
+        let run = &after.run;
+        let outage = storm.trouble_time();
+        let in_outage = run.during(&outage);
+        let second = run.most_attempts_in(Duration::from_secs(1));
+        let last = run.last_unserved(storm.patience);
+        let is_well = !after.overrun && last + WELL.min(storm.after / 2) < storm.end();
+        Self {
+            name: name.to_owned(),
+            calls: run.calls.len(),
+            success: run.success(),
+            success_in_outage: in_outage.success(),
+            amplification: in_outage.attempts_per_call(),
+            peak: second as f64 / storm.rate,
+            recovery: is_well.then(|| last.saturating_sub(outage.end)),
+            watched: storm.after,
+            refused: run.refused,
+            elsewhere: after.elsewhere,
+            longest_call: run.longest_call(),
+            overrun: after.overrun,
+            series: run.series(),
+        }
+    }
+
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "calls": self.calls,
+            "success": self.success,
+            "success_in_outage": self.success_in_outage,
+            "amplification": self.amplification,
+            "peak": self.peak,
+            "recovers": self.recovery.is_some(),
+            "recovery_s": self.recovery.map(|recovery| recovery.as_secs_f64()),
+            "refused": self.refused,
+            "attempts_elsewhere": self.elsewhere,
+            "longest_call_s": self.longest_call.as_secs_f64(),
+            "too_many_attempts": self.overrun,
+            "attempts_per_second": self.series.attempts,
+            "successes_per_second": self.series.goodput,
+        })
+    }
+}
+
+pub(super) fn table(all: &[Numbers]) -> Table {
+    let titles = [
+        "",
+        "attempts per call in the outage",
+        "busiest second, x the rate",
+        "well again after",
+        "calls that succeed",
+        "calls of the outage that succeed",
+        "attempts answered 429",
+        "attempts at other hosts",
+        "longest call",
+    ];
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    let columns: Vec<Vec<String>> = all
+        .iter()
+        .map(|numbers| {
+            let recovery = match numbers.recovery {
+                Some(recovery) => short(recovery),
+                None if numbers.overrun => "never (ended at 1,000,000 attempts)".to_owned(),
+                None => format!("not in {}", short(numbers.watched)),
+            };
+            vec![
+                numbers.name.clone(),
+                format!("{:.2}", numbers.amplification),
+                format!("{:.2}", numbers.peak),
+                recovery,
+                percent(numbers.success),
+                percent(numbers.success_in_outage),
+                numbers.refused.to_string(),
+                numbers.elsewhere.to_string(),
+                short(numbers.longest_call),
+            ]
+        })
+        .collect();
+    let row = |place: usize| {
+        let cells = columns.iter().filter_map(move |column| column.get(place));
+        cells.cloned().collect::<Vec<String>>()
+    };
+    let names = row(0);
+    let head: Vec<&str> = [""]
+        .into_iter()
+        .chain(names.iter().map(String::as_str))
+        .collect();
+    let mut table = Table::new(&head);
+    for (place, title) in titles.iter().enumerate().skip(1) {
+        table.row([(*title).to_owned()].into_iter().chain(row(place)));
+    }
+    table
+}
