@@ -14,6 +14,7 @@ mod units;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
+use clap::error::ErrorKind;
 use report::{Failure, Report};
 use std::fmt;
 use std::io::{self, Write};
@@ -66,16 +67,25 @@ fn unusable(error: &clap::Error) -> ExitCode {
         let _ = io::stdout().write_all(text.as_bytes());
         return ExitCode::SUCCESS;
     }
-    let lines = text.lines().map(str::trim);
-    let lines = lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("tip:"));
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        tell(format_args!(
+            "http-retry: name a command: check, explain, diff, replay or storm"
+        ));
+        return ExitCode::from(report::UNUSABLE);
+    }
+    // The lines below are a usage and hints, which --help has too.
+    let is_hint = |line: &&str| {
+        ["Usage:", "tip:", "For more"]
+            .iter()
+            .any(|hint| line.starts_with(hint))
+    };
+    let lines = text
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !is_hint(line));
     let words: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
     let line = words.join(" ");
     let line = line.strip_prefix("error: ").unwrap_or(&line);
-    let line = if line.is_empty() {
-        "name a command; --help lists them"
-    } else {
-        line
-    };
     tell(format_args!("http-retry: {line}"));
     ExitCode::from(report::UNUSABLE)
 }

@@ -186,8 +186,9 @@ fn text(subject: &Subject, notes: &Notes, count: usize) -> String {
     let mut table = Table::new(&[
         "attempt", "at", "host", "response", "class", "reason", "asks for", "decision",
     ]);
-    for (step, host) in notes.steps.iter().zip(&notes.hosts) {
+    for ((place, step), host) in (1..).zip(&notes.steps).zip(&notes.hosts) {
         let attempt = &step.attempt;
+        let next = notes.hosts.get(place).filter(|next| *next != host);
         let dash = || "-".to_owned();
         table.row([
             attempt.number.to_string(),
@@ -197,7 +198,7 @@ fn text(subject: &Subject, notes: &Notes, count: usize) -> String {
             format!("{}, {}", attempt.class, attempt.reach),
             reason(attempt).unwrap_or_else(dash),
             attempt.asked.map_or_else(dash, short),
-            decision(step, notes),
+            decision(step, next, notes),
         ]);
     }
     let end = match &notes.end {
@@ -232,11 +233,12 @@ fn reason(attempt: &AttemptReport) -> Option<String> {
     (!words.is_empty()).then(|| words.join(", "))
 }
 
-fn decision(step: &Step, notes: &Notes) -> String {
-    match (&step.next, &notes.end) {
-        (Some((delay, source)), _) => format!("retry in {} ({source})", short(*delay)),
-        (None, Some(report)) => format!("stop: {}", report.stop()),
-        (None, None) => "retry".to_owned(),
+fn decision(step: &Step, next: Option<&String>, notes: &Notes) -> String {
+    match (&step.next, next, &notes.end) {
+        (Some((delay, source)), None, _) => format!("retry in {} ({source})", short(*delay)),
+        (Some((delay, _)), Some(host), _) => format!("fail over to {host} in {}", short(*delay)),
+        (None, _, Some(report)) => format!("stop: {}", report.stop()),
+        (None, _, None) => "retry".to_owned(),
     }
 }
 

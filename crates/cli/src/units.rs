@@ -108,14 +108,15 @@ pub(crate) fn short(duration: Duration) -> String {
     if duration > THOUSAND_YEARS {
         return "no limit".to_owned();
     }
-    let precise = if duration < Duration::from_secs(60) {
-        Duration::from_millis(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+    if duration >= Duration::from_secs(1) && duration < Duration::from_secs(60) {
+        let text = format!("{}.{:03}", duration.as_secs(), duration.subsec_millis());
+        return format!("{}s", text.trim_end_matches('0').trim_end_matches('.'));
+    }
+    let precise = if duration < Duration::from_secs(1) {
+        Duration::from_millis(duration.subsec_millis().into())
     } else {
         Duration::from_secs(duration.as_secs())
     };
-    if precise < Duration::from_secs(60) && precise.subsec_millis() > 0 && precise.as_secs() > 0 {
-        return format!("{}s", precise.as_secs_f64());
-    }
     let text = humantime::format_duration(precise).to_string();
     let parts: Vec<&str> = text.split(' ').take(2).collect();
     parts.join(" ")
@@ -161,6 +162,8 @@ mod tests {
             (0, "0s"),
             (500, "500ms"),
             (1_500, "1.5s"),
+            (3_962, "3.962s"),
+            (30_000, "30s"),
             (133_000, "2m 13s"),
             (90_061_000, "1day 1h"),
         ];

@@ -1,7 +1,7 @@
 //! One service in trouble, and the calls around it, under retries of any kind.
 //!
 //! Ten seconds of calm, then the trouble, then calm again. The server can serve a quarter more than is asked of it, from
-//! one queue; what it has begun for a caller who gave up is done all the same.
+//! one queue; what it has begun for a caller who gave up is done all the same. With a limit it has no queue.
 
 use super::Arrivals;
 pub use super::client::PlainLoop;
@@ -187,7 +187,10 @@ impl Storm {
                 stall: time,
                 ..rules
             },
+            // What a limit lets through is no more than the server can do, also once the limit is gone.
             Fault::Limit { calls, length } => Rules {
+                workers: None,
+                service_time: Rules::default().service_time,
                 limited: Some(Limited::window(calls, length)),
                 limited_during: time,
                 ..rules

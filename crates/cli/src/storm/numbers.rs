@@ -55,7 +55,7 @@ impl Numbers {
             elsewhere: after.elsewhere,
             longest_call: run.longest_call(),
             overrun: after.overrun,
-            series: run.series(),
+            series: up_to(storm.end(), run.series()),
         }
     }
 
@@ -77,6 +77,14 @@ impl Numbers {
             "successes_per_second": self.series.goodput,
         })
     }
+}
+
+/// The seconds in which calls are made, without those after.
+fn up_to(end: Duration, mut series: Series) -> Series {
+    let seconds = usize::try_from(end.as_secs()).unwrap_or(usize::MAX);
+    series.attempts.truncate(seconds);
+    series.goodput.truncate(seconds);
+    series
 }
 
 pub(super) fn table(all: &[Numbers]) -> Table {
