@@ -154,7 +154,7 @@ impl Format {
                 serde_json::from_str(text)
             })?),
             // The error's text is several lines, of which one is the document's own.
-            Self::Toml => Document::from_text(text, |text| toml::from_str(text)).map_err(|error| {
+            Self::Toml => Document::from_text(text, toml::from_str).map_err(|error| {
                 let place = error.span().and_then(|span| text.get(..span.start));
                 let line = place.map(|before| before.matches('\n').count().saturating_add(1));
                 match line {

@@ -261,11 +261,13 @@ fn json_of(subject: &Subject, notes: &Notes, count: usize) -> Value {
             "delay_source": step.next.map(|(_, source)| source.to_string()),
         })
     });
+    let report = notes.end.as_ref();
+    let tokens = report.and_then(RetryReport::tokens_left);
     json!({
         "request": subject.json(),
         "attempts": steps.collect::<Vec<_>>(),
-        "stop": notes.end.as_ref().map(|report| report.stop().to_string()),
-        "tokens_left": notes.end.as_ref().and_then(|report| report.tokens_left()).map(|tokens| tokens.to_string()),
+        "stop": report.map(|report| report.stop().to_string()),
+        "tokens_left": tokens.map(|tokens| tokens.to_string()),
         "unused_responses": count.saturating_sub(notes.hosts.len()),
     })
 }

@@ -18,8 +18,8 @@ use tokio::time::{Instant, sleep};
 /// 2026-01-01T00:00:00Z, in seconds since 1970.
 const BEGINNING: Duration = Duration::from_secs(1_767_225_600);
 
-/// Runs a story in simulated time: every wait is over at once, in the right order. `wall` is the time since 1970 at which
-/// it begins, for headers with dates.
+/// Runs a story in simulated time: every wait is over at once, in the right order. `wall` is the time since 1970 at
+/// which it begins, for headers with dates.
 ///
 /// # Errors
 ///

@@ -186,6 +186,14 @@ impl Inner {
             }
             return (then, answer);
         }
+        drop(state);
+        self.work(now, (call, attempt))
+    }
+
+    /// Queues an attempt for a worker.
+    fn work(&self, now: Duration, (call, attempt): (u64, u64)) -> (Duration, Response<Bytes>) {
+        let (rules, mut state) = (&self.rules, self.lock());
+        let soon = now + rules.round_trip;
         let slow = happens(rules.slow, draw(self.seed, Use::Slowness, call, attempt));
         let work = rules.service_time * if slow { 10 } else { 1 };
         let Some(Reverse(free)) = state.free.peek().copied() else {

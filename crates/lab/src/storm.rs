@@ -1,7 +1,7 @@
 //! One service in trouble, and the calls around it, under retries of any kind.
 //!
-//! Ten seconds of calm, then the trouble, then calm again. The server can serve a quarter more than is asked of it, from
-//! one queue; what it has begun for a caller who gave up is done all the same. With a limit it has no queue.
+//! Ten seconds of calm, then the trouble, then calm again. The server can serve a quarter more than is asked of it,
+//! from one queue; it completes what it has begun for a caller who gave up. With a limit it has no queue.
 
 use super::Arrivals;
 pub use super::client::PlainLoop;

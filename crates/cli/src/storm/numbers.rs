@@ -4,7 +4,7 @@ use super::WELL;
 use crate::table::Table;
 use crate::units::short;
 use http_retry_lab::run::Series;
-use http_retry_lab::storm::{Aftermath, Storm};
+use http_retry_lab::storm::{Aftermath, MAX_ATTEMPTS, Storm};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -59,6 +59,26 @@ impl Numbers {
         }
     }
 
+    /// The cells below the titles.
+    fn cells(&self) -> [String; 8] {
+        let percent = |share: f64| format!("{:.1} %", share * 100.0);
+        let recovery = match self.recovery {
+            Some(recovery) => short(recovery),
+            None if self.overrun => format!("never: {MAX_ATTEMPTS} attempts"),
+            None => format!("not in {}", short(self.watched)),
+        };
+        [
+            format!("{:.2}", self.amplification),
+            format!("{:.2}", self.peak),
+            recovery,
+            percent(self.success),
+            percent(self.success_in_outage),
+            self.refused.to_string(),
+            self.elsewhere.to_string(),
+            short(self.longest_call),
+        ]
+    }
+
     pub(super) fn json(&self) -> Value {
         json!({
             "name": self.name,
@@ -87,52 +107,26 @@ fn up_to(end: Duration, mut series: Series) -> Series {
     series
 }
 
+const TITLES: [&str; 8] = [
+    "attempts per call in the outage",
+    "busiest second, x the rate",
+    "well again after",
+    "calls that succeed",
+    "calls of the outage that succeed",
+    "attempts answered 429",
+    "attempts at other hosts",
+    "longest call",
+];
+
+/// A column for each contender, and a row for each number.
 pub(super) fn table(all: &[Numbers]) -> Table {
-    let titles = [
-        "",
-        "attempts per call in the outage",
-        "busiest second, x the rate",
-        "well again after",
-        "calls that succeed",
-        "calls of the outage that succeed",
-        "attempts answered 429",
-        "attempts at other hosts",
-        "longest call",
-    ];
-    let percent = |share: f64| format!("{:.1} %", share * 100.0);
-    let columns: Vec<Vec<String>> = all
-        .iter()
-        .map(|numbers| {
-            let recovery = match numbers.recovery {
-                Some(recovery) => short(recovery),
-                None if numbers.overrun => "never (ended at 1,000,000 attempts)".to_owned(),
-                None => format!("not in {}", short(numbers.watched)),
-            };
-            vec![
-                numbers.name.clone(),
-                format!("{:.2}", numbers.amplification),
-                format!("{:.2}", numbers.peak),
-                recovery,
-                percent(numbers.success),
-                percent(numbers.success_in_outage),
-                numbers.refused.to_string(),
-                numbers.elsewhere.to_string(),
-                short(numbers.longest_call),
-            ]
-        })
-        .collect();
-    let row = |place: usize| {
-        let cells = columns.iter().filter_map(move |column| column.get(place));
-        cells.cloned().collect::<Vec<String>>()
-    };
-    let names = row(0);
-    let head: Vec<&str> = [""]
-        .into_iter()
-        .chain(names.iter().map(String::as_str))
-        .collect();
+    let names = all.iter().map(|numbers| numbers.name.as_str());
+    let head: Vec<&str> = [""].into_iter().chain(names).collect();
+    let columns: Vec<[String; 8]> = all.iter().map(Numbers::cells).collect();
     let mut table = Table::new(&head);
-    for (place, title) in titles.iter().enumerate().skip(1) {
-        table.row([(*title).to_owned()].into_iter().chain(row(place)));
+    for (place, title) in TITLES.iter().enumerate() {
+        let cells = columns.iter().filter_map(|column| column.get(place));
+        table.row([(*title).to_owned()].into_iter().chain(cells.cloned()));
     }
     table
 }

@@ -59,23 +59,24 @@ fn panel(
         .x_label_area_size(36)
         .y_label_area_size(64)
         .build_cartesian_2d(0.0..end, 0.0..most)?;
-    chart
-        .configure_mesh()
-        .x_desc("seconds")
-        .x_label_formatter(&|second| format!("{second:.0}"))
-        .y_label_formatter(&|number| format!("{number:.0}"))
+    let whole = |number: &f64| format!("{number:.0}");
+    let mut mesh = chart.configure_mesh();
+    mesh.x_desc("seconds")
+        .x_label_formatter(&whole)
+        .y_label_formatter(&whole)
         .y_desc(what)
         .light_line_style(WHITE)
         .draw()?;
     for ((numbers, points), colour) in all.iter().zip(&lines).zip(COLOURS) {
         let style = colour.stroke_width(2);
+        let line = LineSeries::new(points.iter().copied(), style);
         chart
-            .draw_series(LineSeries::new(points.iter().copied(), style))?
+            .draw_series(line)?
             .label(&numbers.name)
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
     }
-    chart
-        .configure_series_labels()
+    let mut labels = chart.configure_series_labels();
+    labels
         .position(SeriesLabelPosition::UpperRight)
         .background_style(WHITE.mix(0.85))
         .border_style(BLACK.mix(0.3))

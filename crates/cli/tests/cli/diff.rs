@@ -6,7 +6,8 @@ fn change(json: &Value, place: Option<&str>, field: &str) -> (Value, Value) {
     let found = changes
         .iter()
         .find(|change| change["place"].as_str() == place && change["field"] == field);
-    let found = found.unwrap_or_else(|| panic!("{field} in {json:#}"));
+    assert!(found.is_some(), "{field} in {json:#}");
+    let found = found.unwrap();
     (found["old"].clone(), found["new"].clone())
 }
 

@@ -19,59 +19,65 @@ fn is_one_line(outcome: &Outcome, code: i32, parts: &[&str]) {
     assert_eq!(outcome.stdout, "");
 }
 
+/// Arguments, and what the line names.
+const CASES: [(&[&str], &[&str]); 16] = [
+    (&[], &["name a command"]),
+    (&["storms"], &["storms"]),
+    (&["check"], &["<FILE>"]),
+    (&["check", "absent.yaml"], &["absent.yaml", "No such file"]),
+    (&["check", "document.txt"], &["document.txt", ".yaml"]),
+    (
+        &["explain", "GOOD", "--url", "/orders"],
+        &["--url", "no host"],
+    ),
+    (&["explain", "GOOD", "--url", "http://a b/"], &["--url"]),
+    (
+        &["explain", "GOOD", "--method", "G ET"],
+        &["--method", "G ET"],
+    ),
+    (
+        &["explain", "GOOD", "--service", "order"],
+        &["--service", "order", "known are orders"],
+    ),
+    (
+        &["storm", "GOOD", "--rate", "6000/s"],
+        &["--rate", "6000/s", "5/s to 5000/s"],
+    ),
+    (
+        &["storm", "GOOD", "--outage", "1h"],
+        &["--outage", "1h", "100ms to 5m"],
+    ),
+    (
+        &["storm", "GOOD", "--processes", "1001"],
+        &["--processes", "1001", "1..=1000"],
+    ),
+    (
+        &["storm", "GOOD", "--limit", "0/10s"],
+        &["--limit", "0/10s", "1 to 1000000"],
+    ),
+    (
+        &["storm", "GOOD", "--stall", "--limit", "5/s"],
+        &["--stall", "--limit"],
+    ),
+    (
+        &["storm", "GOOD", "--rate", "5000/s", "--outage", "5m"],
+        &["--rate", "at most 500000"],
+    ),
+    (
+        &["storm", "GOOD", "--rate", "5/s", "--svg", "/absent/a.svg"],
+        &["/absent/a.svg"],
+    ),
+];
+
 #[test]
 fn what_cannot_be_used_is_one_line_and_exit_code_2() {
     let good = document("good.yaml");
-    let cases: [(&[&str], &[&str]); 16] = [
-        (&[], &["name a command"]),
-        (&["storms"], &["storms"]),
-        (&["check"], &["<FILE>"]),
-        (&["check", "absent.yaml"], &["absent.yaml", "No such file"]),
-        (&["check", "document.txt"], &["document.txt", ".yaml"]),
-        (
-            &["explain", &good, "--url", "/orders"],
-            &["--url", "no host"],
-        ),
-        (&["explain", &good, "--url", "http://a b/"], &["--url"]),
-        (
-            &["explain", &good, "--method", "G ET"],
-            &["--method", "G ET"],
-        ),
-        (
-            &["explain", &good, "--service", "order"],
-            &["--service", "order", "known are orders"],
-        ),
-        (
-            &["storm", &good, "--rate", "6000/s"],
-            &["--rate", "6000/s", "5/s to 5000/s"],
-        ),
-        (
-            &["storm", &good, "--outage", "1h"],
-            &["--outage", "1h", "100ms to 5m"],
-        ),
-        (
-            &["storm", &good, "--processes", "1001"],
-            &["--processes", "1001", "1..=1000"],
-        ),
-        (
-            &["storm", &good, "--limit", "0/10s"],
-            &["--limit", "0/10s", "1 to 1000000"],
-        ),
-        (
-            &["storm", &good, "--stall", "--limit", "5/s"],
-            &["--stall", "--limit"],
-        ),
-        (
-            &["storm", &good, "--rate", "5000/s", "--outage", "5m"],
-            &["--rate", "at most 500000"],
-        ),
-        (
-            &["storm", &good, "--rate", "5/s", "--svg", "/absent/a.svg"],
-            &["/absent/a.svg"],
-        ),
-    ];
-    for (arguments, parts) in cases {
-        is_one_line(&run(arguments), 2, parts);
+    for (arguments, parts) in CASES {
+        let arguments = arguments
+            .iter()
+            .map(|word| if *word == "GOOD" { &*good } else { word });
+        let arguments: Vec<&str> = arguments.collect();
+        is_one_line(&run(&arguments), 2, parts);
     }
 }
 

@@ -1,8 +1,11 @@
 use super::{document, run_with, shown};
 
-const OUT_OF_CREDIT: &str = "HTTP/1.1 503 Service Unavailable\r\n\r\nsorry\n---\n\
-    HTTP/1.1 429 Too Many Requests\nRetry-After: 3\nx-secret: hush\n\n{\"error\": {\"code\": \"insufficient_quota\"}}\n---\n\
-    HTTP/1.1 200 OK\n\nhush\n---\nHTTP/1.1 200 OK\n";
+const OUT_OF_CREDIT: &str = "\
+    HTTP/1.1 503 Service Unavailable\r\n\r\nsorry\n---\n\
+    HTTP/1.1 429 Too Many Requests\nRetry-After: 3\nx-secret: hush\n\n\
+    {\"error\": {\"code\": \"insufficient_quota\"}}\n---\n\
+    HTTP/1.1 200 OK\n\nhush\n---\n\
+    HTTP/1.1 200 OK\n";
 
 #[test]
 fn each_response_has_its_decision() {

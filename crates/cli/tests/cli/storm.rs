@@ -29,9 +29,12 @@ impl Numbers {
 
 const ORDERS: [&str; 4] = ["--service", "orders", "--rate", "20/s"];
 
+/// Its retries have no backoff and a budget for an hour's outage, as in the system that it is modelled on.
+const WITHOUT_BOUNDS: &str = "task_runner";
+
 #[test]
-fn the_documents_of_the_repository_do_not_make_an_outage_worse() {
-    for name in SHOWN {
+fn documents_with_budgets_do_not_make_an_outage_worse() {
+    for name in SHOWN.into_iter().filter(|name| *name != WITHOUT_BOUNDS) {
         let file = shown(name);
         let arguments = [&["--rate", "20/s"][..], &BROUGHT].concat();
         let numbers = Numbers::of(&file, &arguments);
@@ -41,6 +44,13 @@ fn the_documents_of_the_repository_do_not_make_an_outage_worse() {
         assert_eq!(numbers.get("a plain loop", "amplification"), 4.0, "{name}");
         assert!(numbers.its("recovery_s") <= 2.0, "{name}");
     }
+}
+
+#[test]
+fn a_document_without_bounds_is_as_bad_as_a_plain_loop() {
+    let numbers = Numbers::of(&shown(WITHOUT_BOUNDS), &["--rate", "20/s", "--stall"]);
+    assert!(numbers.its("amplification") > numbers.get("a plain loop", "amplification"));
+    assert_eq!(numbers.its("recovery_s"), f64::INFINITY);
 }
 
 #[test]
