@@ -18,13 +18,13 @@ use tokio::task::JoinSet;
 pub(crate) struct Batch {
     pub(crate) calls: u64,
     pub(crate) pressure: Pressure,
-    /// How many clients share the calls, each with a gate of its own.
+    /// The number of clients that share the calls, each with a gate of its own.
     pub(crate) processes: usize,
-    /// How many more callers begin to wait and are never polled again.
+    /// The number of further callers that begin to wait and are never polled again.
     pub(crate) parked: u64,
 }
 
-/// What makes a call begin.
+/// The trigger of the next call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Pressure {
     /// The end of another: so many are made at a time.
@@ -73,7 +73,7 @@ pub(crate) async fn batch(
             }
         }
     };
-    // What is not over by then is no part of the answer.
+    // The calls that are not over by then are left out.
     let _ = tokio::time::timeout(longest, callers).await;
     let mut ended = lock(&ended);
     std::mem::take(&mut *ended)

@@ -35,7 +35,7 @@ pub(crate) fn next_jitter() -> Option<(u64, u64)> {
     CALL.try_with(next).ok()
 }
 
-/// How many attempts the call has made.
+/// Returns the number of attempts of the call.
 pub(crate) fn attempts() -> u64 {
     CALL.with(|call| call.attempts.get())
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What a number is drawn for, so that two uses of one call never share it.
+/// The purpose of a number, so that two uses of one call never share it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Use {
     Arrival,
@@ -34,7 +34,7 @@ fn share(draw: u64) -> f64 {
     (draw >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// Whether something happens that does so with this probability.
+/// Returns `true` with this probability.
 pub(crate) fn happens(probability: f64, draw: u64) -> bool {
     share(draw) < probability
 }

@@ -10,7 +10,7 @@ use tower::{BoxError, Service, ServiceExt, service_fn};
 #[derive(Debug, Clone)]
 pub(crate) struct Client(BoxCloneService<Request<Body>, StatusCode, BoxError>);
 
-/// What a call is sent to.
+/// The request of a call.
 #[derive(Debug, Clone)]
 pub(crate) struct Target(Request<Body>);
 

@@ -21,7 +21,7 @@ use tower::retry::backoff::{
 use tower::retry::budget::{Budget, TpsBudget};
 use tower::{BoxError, Layer, service_fn};
 
-/// Where retries take their tokens from.
+/// The source of tokens for retries.
 #[derive(Debug, Clone)]
 pub(crate) enum Tokens {
     One(RetryBudget),
@@ -169,7 +169,7 @@ fn reqwest_retry() -> RetryTransientMiddleware<ExponentialBackoff> {
     RetryTransientMiddleware::new_with_policy(policy)
 }
 
-/// What a user of `tower::retry` writes.
+/// The policy that a user of `tower::retry` writes.
 #[derive(Debug, Clone)]
 struct TowerPolicy {
     left: u32,

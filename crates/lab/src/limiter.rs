@@ -13,7 +13,7 @@ use std::time::Duration;
 const MILLISECOND: u64 = 1_000;
 const SECOND: u64 = 1_000_000;
 
-/// What a server allows.
+/// A limit of a server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Limit {
     /// Refuses one attempt in `one_in`, whatever the load.
@@ -22,7 +22,7 @@ pub(crate) enum Limit {
     Window {
         calls: u64,
         length: Duration,
-        /// Whether every answer says what is left.
+        /// `true` if every response states the rest of the quota.
         headers: bool,
     },
     /// Allows `calls` in any time of this length.
@@ -37,7 +37,7 @@ pub(crate) enum Limit {
     Overload { workers: u64, queue: u64 },
 }
 
-/// What a refusal asks for.
+/// The wait that a refusal asks for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Asks {
     /// The time until a call is allowed again, in whole seconds.
@@ -55,15 +55,15 @@ pub(crate) struct Limited {
     /// An attempt must be allowed by both.
     pub(crate) limits: [Option<Limit>; 2],
     pub(crate) asks: Asks,
-    /// What a refusal takes from the sender's call to its return.
+    /// The time of a refusal, from the sender's call to its return.
     pub(crate) round_trip: Duration,
     /// By how many hundredths the way to the server differs from call to call, so that calls overtake each other.
     pub(crate) differ: u64,
-    /// What a success takes beyond the round trip.
+    /// The time of a success beyond the round trip.
     pub(crate) work: Duration,
-    /// Whether work is heavy-tailed: a Pareto distribution of shape 1.5, cut at 50 times `work`.
+    /// `true` if work is heavy-tailed: a Pareto distribution of shape 1.5, cut at 50 times `work`.
     pub(crate) heavy_tail: bool,
-    /// How many calls a second others send to the same server.
+    /// The calls per second that others send to the same server.
     pub(crate) others_per_second: u64,
     /// From when on each limit is so many halves of what it was.
     pub(crate) change: Option<(Duration, u64)>,
@@ -109,12 +109,12 @@ impl Limited {
 pub(crate) struct Limiter {
     rules: Limited,
     counts: Vec<Count>,
-    /// How many calls of others have come.
+    /// The number of calls of others so far.
     others: u64,
 }
 
 impl Limited {
-    /// How long an attempt is on its way to the server.
+    /// Returns the time of an attempt on its way to the server.
     pub(crate) fn way_there(&self, seed: u64, call: u64, attempt: u64) -> Duration {
         let half = micros(self.round_trip) / 2;
         let least = half * (200 - self.differ.min(200)) / 200;

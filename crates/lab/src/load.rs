@@ -26,7 +26,7 @@ impl Load {
         }
     }
 
-    /// When the calls come.
+    /// Returns the times of the calls.
     pub(crate) fn times(self, arrivals: Arrivals, seed: u64) -> impl Iterator<Item = Duration> {
         let (rate, start, end) = (self.per_second, self.during.start, self.during.end);
         let mut number = start.as_secs() << 32;

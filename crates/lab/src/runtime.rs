@@ -74,7 +74,7 @@ impl Clock {
 pub struct LabRuntime {
     clock: Clock,
     seed: u64,
-    /// How many numbers were drawn that are no call's; all clients of a world share it.
+    /// The count of numbers drawn outside of calls; all clients of a world share it.
     drawn: Arc<AtomicU64>,
     /// The beginning, since 1970.
     wall: Duration,

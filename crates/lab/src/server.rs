@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// How a server behaves. By default every call is served in 10 ms, however many there are.
+/// The behaviour of a server. By default every call is served in 10 ms, regardless of their number.
 #[derive(Debug, Clone)]
 pub(crate) struct Rules {
     /// None: a worker for every call.
@@ -21,19 +21,19 @@ pub(crate) struct Rules {
     pub(crate) service_time: Duration,
     /// The share of calls that take ten times as long.
     pub(crate) slow: f64,
-    /// What an answer takes that needs no worker.
+    /// The time of a response that needs no worker.
     pub(crate) round_trip: Duration,
-    /// When everything is answered 503.
+    /// The time in which everything is answered 503.
     pub(crate) outage: Range<Duration>,
-    /// When no worker works.
+    /// The time in which no worker works.
     pub(crate) stall: Range<Duration>,
     /// The share of attempts that are answered 500, from when on.
     pub(crate) failures: Vec<(Duration, f64)>,
     /// Above this wait in the queue a call is answered 503 and `Retry-After: 1`.
     pub(crate) longest_queue: Option<Duration>,
-    /// What it allows; then nothing below decides.
+    /// Its limits; then nothing below decides.
     pub(crate) limited: Option<Limited>,
-    /// When that counts.
+    /// The time in which the limits apply.
     pub(crate) limited_during: Range<Duration>,
     /// The attempts after which the world ends.
     pub(crate) most_attempts: usize,
@@ -85,7 +85,7 @@ struct Inner {
 
 #[derive(Debug, Default)]
 struct State {
-    /// When each worker has done all that is in the queue.
+    /// For each worker, the end of its queue.
     free: BinaryHeap<Reverse<Duration>>,
     attempts: Vec<Duration>,
     refused: usize,
@@ -112,7 +112,7 @@ impl Server {
         }))
     }
 
-    /// When each attempt came.
+    /// Returns the arrival of each attempt.
     pub(crate) fn attempts(&self) -> Vec<Duration> {
         self.0.lock().attempts.clone()
     }
@@ -122,12 +122,12 @@ impl Server {
         self.0.overrun.notified().await;
     }
 
-    /// How many attempts were answered 429.
+    /// Returns the number of attempts that were answered 429.
     pub(crate) fn refused(&self) -> usize {
         self.0.lock().refused
     }
 
-    /// How many attempts were sent before the time that the call's last answer asked for.
+    /// Returns the number of attempts that came before the time that the call's last response asked for.
     pub(crate) fn early(&self) -> usize {
         self.0.lock().early
     }
@@ -155,7 +155,7 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What comes of an attempt, and when.
+    /// Returns the response to an attempt, and its time.
     fn take(&self, call: u64, attempt: u64) -> (Duration, Response<Bytes>) {
         let (rules, now) = (&self.rules, self.clock.now());
         let mut state = self.lock();
@@ -229,7 +229,7 @@ impl Inner {
     }
 }
 
-/// When work ends that rests during a stall.
+/// Returns the end of work that rests during a stall.
 fn past(stall: &Range<Duration>, begins: Duration, work: Duration) -> Duration {
     let rests = begins < stall.end && begins + work > stall.start;
     let rest = if rests {

@@ -83,7 +83,7 @@ pub enum Retries {
     Layer(Box<RetryLayer>),
 }
 
-/// What happened in a storm.
+/// The calls and attempts of a storm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Aftermath {
     /// The calls, and the attempts at the server in trouble.
@@ -187,7 +187,7 @@ impl Storm {
                 stall: time,
                 ..rules
             },
-            // What a limit lets through is no more than the server can do, also once the limit is gone.
+            // A limit lets through no more than the server can do, and no less once it is gone.
             Fault::Limit { calls, length } => Rules {
                 workers: None,
                 service_time: Rules::default().service_time,

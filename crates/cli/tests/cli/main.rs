@@ -24,10 +24,10 @@ const SHOWN: [&str; 5] = [
     "three_apis",
     "workflow_engine",
 ];
-/// What the programs around them bring.
+/// The options for the names that the programs around them bring.
 const BROUGHT: [&str; 4] = ["--dead-letter", "failed", "--dead-letter", "payment_failed"];
 
-/// What a run of the program has left.
+/// The end of a run of the program.
 struct Outcome {
     code: i32,
     stdout: String,

@@ -1,10 +1,10 @@
-//! What each limit counts, and what it says of an attempt.
+//! The count of each limit, and its word on an attempt.
 
 use super::{Limit, Limited, SECOND, micros};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// What one limit has counted, in microseconds since the world began.
+/// The count of one limit, in microseconds since the world began.
 #[derive(Debug, Default)]
 pub(super) struct Count {
     window: u64,
@@ -14,20 +14,20 @@ pub(super) struct Count {
     /// In a bucket: millionths of tokens.
     tokens: u64,
     since: u64,
-    /// When the calls in flight end.
+    /// The ends of the calls in flight.
     ends: BinaryHeap<Reverse<u64>>,
-    /// When the workers have done what is queued.
+    /// The end of the queue.
     busy_until: u64,
 }
 
-/// What a limit says of an attempt.
+/// The word of a limit on an attempt.
 pub(super) enum Word {
     Allowed,
     /// With the time until a call is allowed again, where that is known.
     Refused(Option<u64>),
 }
 
-/// What is left of a quota, and until its reset.
+/// The limit of a quota, its rest, and the time until its reset.
 pub(super) type Left = (u64, u64, u64);
 
 impl Count {
@@ -147,7 +147,7 @@ impl Count {
         self.ends.push(Reverse(ends));
     }
 
-    /// How long the workers have to do.
+    /// Returns the time of the work that is queued.
     pub(super) fn backlog(&self, now: u64) -> u64 {
         self.busy_until.saturating_sub(now)
     }

@@ -22,7 +22,7 @@ pub(super) const ALL: [Scenario; 7] = [
     batches::QUOTA,
 ];
 
-/// How far away a store is.
+/// The latency of a store.
 const NEAR: Duration = Duration::from_millis(2);
 
 const FLEET: Contender = Contender::Fleet(NEAR);

@@ -16,7 +16,7 @@ use http_retry::{Backoff, RetryBudget, RetryPolicy};
 use kinds::KINDS;
 use std::time::Duration;
 
-/// What is not done by then is given up.
+/// The time after which the rest of a batch is given up.
 const HOUR: Duration = Duration::from_secs(3_600);
 
 /// A batch of calls, a server, and what must hold with the gate.
@@ -39,7 +39,7 @@ struct Kind {
 /// The least time that a batch can take.
 #[derive(Debug, Clone, Copy)]
 enum Ideal {
-    /// What it takes without a gate: nothing is limited.
+    /// The time that it takes without a gate: nothing is limited.
     WithoutGate,
     /// So many seconds, whenever the batch begins.
     Seconds(f64),

@@ -11,7 +11,7 @@ use http_retry::RetryBudget;
 use std::ops::Range;
 use std::time::Duration;
 
-/// How long a caller waits for an attempt.
+/// The time that a caller waits for an attempt.
 pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 
 /// So many are served in a second: 50 workers, 50 ms each.
@@ -135,7 +135,7 @@ struct Trouble {
     rules: Rules,
     /// The seconds in which calls are made.
     calls: Range<u64>,
-    /// How much later than without retries every call must be served in time again, in seconds.
+    /// The most seconds, beyond those without retries, until every call is served in time again.
     most: f64,
 }
 

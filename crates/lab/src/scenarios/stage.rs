@@ -1,4 +1,4 @@
-//! What the scenarios share: a server, a load, and each contender in between.
+//! The parts that the scenarios share: a server, a load, and each contender in between.
 
 use super::super::World;
 use super::super::clients::{Client, Target, Tokens};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tower::retry::budget::TpsBudget;
 
-/// Who retries.
+/// A source of retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Contender {
     NoRetries,
@@ -53,9 +53,9 @@ impl Contender {
 pub(super) struct Setup {
     pub(super) rules: Rules,
     pub(super) loads: Vec<Load>,
-    /// How long a caller waits for an attempt.
+    /// The time that a caller waits for an attempt.
     pub(super) patience: Option<Duration>,
-    /// How many clients there are, each with a budget of its own.
+    /// The number of clients, each with a budget of its own.
     pub(super) clients: usize,
     pub(super) policy: RetryPolicy,
     pub(super) budget: fn() -> RetryBudget,

@@ -1,4 +1,4 @@
-//! What a store is asked where everything fails.
+//! The commands to a store while everything fails.
 
 use super::super::super::World;
 use super::super::super::clients::Client;
@@ -40,7 +40,7 @@ pub(in super::super) const FLOOD: Scenario = Scenario {
     },
 };
 
-/// What happened, and how many commands a process has sent in the first second, and in each after it.
+/// The run, and the number of commands that a process has sent in the first second, and in each after it.
 fn flood(world: World, gates: bool) -> (Run, [f64; 2]) {
     let per_process = if world.short { 3.0 } else { 100.0 };
     world.play(async {

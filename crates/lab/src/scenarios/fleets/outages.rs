@@ -203,7 +203,7 @@ fn server(world: World) -> Rules {
     }
 }
 
-/// When nothing is well.
+/// Returns the time of the trouble.
 fn trouble() -> Range<Duration> {
     seconds(20.0)..seconds(30.0)
 }

@@ -218,7 +218,7 @@ const OVERLOAD: Limited = Limited::by(&[Limit::Overload {
 }])
 .asking(SECOND)
 .working(ms(100));
-/// What many APIs have: one limit against bursts, and one that counts.
+/// The limits of many APIs: one against bursts, and one that counts.
 const TWO_WINDOWS: Limited = Limited::by(&[
     Limit::Window {
         calls: 20,

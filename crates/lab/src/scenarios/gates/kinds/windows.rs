@@ -26,7 +26,7 @@ pub(super) const KINDS: &[Kind] = &[
         .at_most(1.30, 0.09)
         .before(94.0, 0.056),
     kind("- says nothing", WINDOW.asking(Asks::Nothing), Windows)
-        // Where a batch begins in its window decides how long the last pause is: 1.2 to 1.6.
+        // The place of a batch in its first window decides the length of the last pause: 1.2 to 1.6.
         .at_most(1.60, 0.09)
         .before(142.0, 0.36),
     kind("- others take half", WINDOW.shared(25), After(s(100)))
