@@ -61,7 +61,7 @@ pub(crate) struct Target {
     /// The URL of the request, such as <https://api.example.com/orders>. Default: one that no service matches, or, with
     /// --service, one of that service
     #[arg(long)]
-    url: Option<Uri>,
+    url: Option<String>,
 
     /// The method of the request
     #[arg(long, default_value = "GET")]
@@ -91,8 +91,12 @@ impl Target {
         if let Some(name) = &self.service {
             check_service(name, config)?;
         }
-        let url = match (&self.url, &self.service) {
-            (Some(url), _) => url.clone(),
+        let url: Uri = match (&self.url, &self.service) {
+            // The error does not show it, since it may hold a password.
+            (Some(url), _) => match url.parse() {
+                Ok(url) => url,
+                Err(error) => bail!("--url: {error}: write https://api.example.com/orders"),
+            },
             (None, Some(name)) => url_of(name, tree),
             (None, None) => Uri::from_static("http://no-service.invalid/"),
         };

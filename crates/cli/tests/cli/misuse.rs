@@ -82,6 +82,18 @@ fn what_cannot_be_used_is_one_line_and_exit_code_2() {
 }
 
 #[test]
+fn a_bad_url_is_refused_without_its_password() {
+    let outcome = run(&[
+        "explain",
+        &document("good.yaml"),
+        "--url",
+        "http://me:hush@a b/",
+    ]);
+    is_one_line(&outcome, 2, &["--url", "invalid"]);
+    assert!(!outcome.stderr.contains("hush"), "{}", outcome.stderr);
+}
+
+#[test]
 fn a_document_with_problems_is_one_line_and_exit_code_1() {
     let (good, broken) = (document("good.yaml"), document("broken.yaml"));
     let first = "retry.base: 2000 has no unit: write 2000ms or 2000s (and 2 more";

@@ -43,6 +43,21 @@ fn each_response_has_its_decision() {
 }
 
 #[test]
+fn a_failover_names_the_host() {
+    let arguments = ["replay", &shown("three_apis"), "--service", "model"];
+    let outcome = run_with(&arguments, OUT_OF_CREDIT);
+    let line = outcome
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("2 "))
+        .unwrap();
+    assert!(
+        line.ends_with("fail over to backup.example.com in 0s"),
+        "{line}"
+    );
+}
+
+#[test]
 fn a_server_that_asks_for_a_wait_gets_it() {
     let arguments = [
         "replay",

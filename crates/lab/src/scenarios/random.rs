@@ -46,8 +46,8 @@ pub(super) const E: Scenario = Scenario {
     play: e,
 };
 
-/// Every attempt succeeds in 0.7 of all cases, so a layer that spends more tokens has more successes. It shows who spends
-/// more than there are.
+/// Every attempt succeeds in 0.7 of all cases, so a layer that spends more tokens has more successes. It shows
+/// who spends more than there are.
 fn e(world: World) -> Vec<Row> {
     /// Three standard deviations of the difference between two runs.
     const NOISE: f64 = 0.008;
@@ -96,7 +96,7 @@ fn e(world: World) -> Vec<Row> {
 
 pub(super) const L: Scenario = Scenario {
     id: "L",
-    title: "3,000 clients of one request in 10 s, a budget each: an outage, then an hour of 5 % failures and one of 20 %",
+    title: "3,000 clients of one request in 10 s, a budget each: an outage, then an hour of 5 % failures, then 20 %",
     worlds: Worlds::OneOfEachSeed,
     play: l,
 };

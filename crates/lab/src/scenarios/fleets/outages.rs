@@ -147,8 +147,8 @@ fn small(world: World) -> Vec<Row> {
     rows.collect()
 }
 
-/// Plays some seconds of calls around the trouble without retries, by processes each for itself, and by fleets; `judge` is
-/// told how much later than without retries all is well again.
+/// Plays some seconds of calls around the trouble without retries, by processes each for itself, and by fleets; `judge`
+/// is told how much later than without retries all is well again.
 fn trouble_of(
     world: World,
     cases: &[Case],

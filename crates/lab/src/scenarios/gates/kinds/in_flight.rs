@@ -39,7 +39,7 @@ pub(super) const KINDS: &[Kind] = &[
         .at_most(1.7, 0.2)
         .before(3_546.0, ANY),
     kind("one route of two", ROUTE, After(s(90)))
-        // Every other answer is a success. The clock of the lab ticks in milliseconds, and calls of one tick are answered in
+        // Every other answer is a success. The clock ticks in milliseconds; calls of one tick are answered in
         // their order, so that as many contradict a pause as confirm it.
         .at_most(1.10, 0.13)
         .before(90.0, 0.024),
