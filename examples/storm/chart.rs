@@ -1,9 +1,9 @@
 //! A chart of a scenario: attempts and goodput, in each second or so far, everybody in one picture.
 
-use crate::lab::run::Series;
-use crate::lab::scenarios::Scenario;
-use crate::lab::verdict::Row;
 use anyhow::{Result, anyhow};
+use http_retry_lab::run::Series;
+use http_retry_lab::scenarios::Scenario;
+use http_retry_lab::verdict::Row;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use std::iter;

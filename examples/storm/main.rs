@@ -24,16 +24,14 @@
 )]
 
 mod chart;
-#[path = "lab/lab.rs"]
-mod lab;
 mod table;
 
 use anyhow::{Context, Result, ensure};
 use chart::Shows;
 use clap::Parser;
-use lab::scenarios::{ALL, FLEETS, Scenario, Worlds};
-use lab::verdict::Row;
-use lab::{Arrivals, Stack, World};
+use http_retry_lab::scenarios::{ALL, FLEETS, Scenario, Worlds};
+use http_retry_lab::verdict::Row;
+use http_retry_lab::{Arrivals, Stack, World};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Mutex;

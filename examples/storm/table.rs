@@ -1,7 +1,7 @@
 //! The table: of each number the worst that any world has shown, or the mean where nothing is asked of it.
 
-use crate::lab::scenarios::Scenario;
-use crate::lab::verdict::{Bound, Measure, Row};
+use http_retry_lab::scenarios::Scenario;
+use http_retry_lab::verdict::{Bound, Measure, Row};
 use std::collections::BTreeSet;
 use std::fmt;
 

@@ -10,12 +10,9 @@
     reason = "a test says what went wrong by panicking"
 )]
 
-#[path = "../../examples/storm/lab/lab.rs"]
-mod lab;
-
-use lab::scenarios::{ALL, FLEETS, Scenario};
-use lab::verdict::{Bound, Row};
-use lab::{Arrivals, Stack, World};
+use http_retry_lab::scenarios::{ALL, FLEETS, Scenario};
+use http_retry_lab::verdict::{Bound, Row};
+use http_retry_lab::{Arrivals, Stack, World};
 use std::collections::BTreeSet;
 
 const WORLDS: [World; 2] = [

@@ -36,7 +36,7 @@ use std::time::Duration;
 ///
 /// # Source
 ///
-/// The defaults were chosen with the storm lab (`examples/storm`); the design document explains each of them.
+/// The defaults were chosen with the storm lab (`crates/lab`); the design document explains each of them.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct RetryBudgetBuilder {

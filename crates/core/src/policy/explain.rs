@@ -35,6 +35,22 @@ impl RetryPolicy {
         let _ = self.0.explain(&mut text);
         text
     }
+
+    /// Returns the fields that a document or a preset in it has set: each with its effective value and its origin, which
+    /// is a place in the document or the name of the preset. Empty for a policy that code has built.
+    ///
+    /// ```
+    /// let text = r#"{"version": 1, "retry": {"use": "background", "max_attempts": 3}}"#;
+    /// let config: http_retry::config::RetryConfig = serde_json::from_str(text)?;
+    /// let policy = &config.routes()[0].policy;
+    /// let (_, value, from) = policy.origins().find(|(field, ..)| *field == "max_retries").unwrap();
+    /// assert_eq!((value, from), ("2", "retry"));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn origins(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        let origins = self.0.rules.origins.iter();
+        origins.map(|Origin { field, value, from }| (&**field, &**value, &**from))
+    }
 }
 
 impl Settings {

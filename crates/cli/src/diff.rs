@@ -1,0 +1,151 @@
+//! `diff`: what a new document changes, and for whom.
+
+mod definitions;
+
+use crate::arguments::Form;
+use crate::document::{self, Names};
+use crate::effective;
+use crate::report::{Failure, Report};
+use clap::Args;
+use definitions::definitions;
+use http_retry::config::RetryConfig;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// Show what a new document changes, per service and field
+///
+/// The effective values are compared, not the texts: a change to a shared policy appears at every service that uses it,
+/// and a change that has no effect appears nowhere. Matches, conditions and the numbers of budgets, which no policy
+/// shows, are compared as they are written.
+#[derive(Debug, Args)]
+pub(crate) struct DiffArguments {
+    /// The document in force
+    old: PathBuf,
+
+    /// The document that would replace it
+    new: PathBuf,
+
+    /// The form of the output
+    #[arg(long, value_enum, default_value_t)]
+    format: Form,
+
+    #[command(flatten)]
+    names: Names,
+}
+
+/// A change of one field; `None` where it is not set. A value that may be a secret is not shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Change {
+    place: String,
+    field: String,
+    old: Option<String>,
+    new: Option<String>,
+}
+
+type Fields = BTreeMap<String, String>;
+
+pub(crate) fn run(arguments: &DiffArguments) -> Result<Report, Failure> {
+    let (old_source, old) = document::load(&arguments.old, &arguments.names)?;
+    let (new_source, new) = document::load(&arguments.new, &arguments.names)?;
+    let (old, new) = (entries(&old), entries(&new));
+    let names =
+        |entries: &BTreeMap<String, Fields>| entries.keys().cloned().collect::<BTreeSet<_>>();
+    let added: Vec<String> = names(&new).difference(&names(&old)).cloned().collect();
+    let removed: Vec<String> = names(&old).difference(&names(&new)).cloned().collect();
+    let mut changes = Vec::new();
+    for (place, old) in &old {
+        if let Some(new) = new.get(place) {
+            changes.extend(changes_of(place, old, new));
+        }
+    }
+    let definitions_of = |tree| {
+        let all = definitions(tree).into_iter();
+        all.collect::<Fields>()
+    };
+    let (old, new) = (
+        definitions_of(&old_source.tree),
+        definitions_of(&new_source.tree),
+    );
+    changes.extend(changes_of("", &old, &new));
+    Ok(match arguments.format {
+        Form::Text => Report::good(text(&added, &removed, &changes)),
+        Form::Json => {
+            let changes: Vec<Value> = changes.iter().map(Change::json).collect();
+            Report::json(&json!({"added": added, "removed": removed, "changes": changes}))
+        }
+    })
+}
+
+fn entries(config: &RetryConfig) -> BTreeMap<String, Fields> {
+    let entries = config.routes().into_iter();
+    let entries = entries.map(|entry| (effective::name(&entry), effective::fields(&entry)));
+    entries.collect()
+}
+
+fn changes_of(place: &str, old: &Fields, new: &Fields) -> Vec<Change> {
+    let fields: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let changed = fields
+        .into_iter()
+        .filter(|field| old.get(*field) != new.get(*field));
+    let changes = changed.map(|field| Change {
+        place: place.to_owned(),
+        field: field.clone(),
+        old: old.get(field).cloned(),
+        new: new.get(field).cloned(),
+    });
+    changes.collect()
+}
+
+fn text(added: &[String], removed: &[String], changes: &[Change]) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    lines.extend(added.iter().map(|name| format!("{name}: added")));
+    lines.extend(removed.iter().map(|name| format!("{name}: removed")));
+    let mut place = None;
+    for change in changes {
+        if place != Some(&change.place) {
+            let title = if change.place.is_empty() {
+                "definitions"
+            } else {
+                &change.place
+            };
+            lines.push(title.to_owned());
+            place = Some(&change.place);
+        }
+        lines.push(format!("  {}: {}", change.field, change.words()));
+    }
+    if lines.is_empty() {
+        lines.push("no change".to_owned());
+    }
+    lines.join("\n") + "\n"
+}
+
+impl Change {
+    fn words(&self) -> String {
+        let value = |value: &Option<String>| match value {
+            Some(value) => definitions::shown(value).unwrap_or("..").to_owned(),
+            None => "(not set)".to_owned(),
+        };
+        let (old, new) = (value(&self.old), value(&self.new));
+        if old == new {
+            "changed".to_owned()
+        } else {
+            format!("{old} -> {new}")
+        }
+    }
+
+    fn json(&self) -> Value {
+        let value = |value: &Option<String>| {
+            value
+                .as_deref()
+                .and_then(definitions::shown)
+                .map(str::to_owned)
+        };
+        json!({
+            "place": (!self.place.is_empty()).then_some(&self.place),
+            "field": self.field,
+            "old": value(&self.old),
+            "new": value(&self.new),
+        })
+    }
+}

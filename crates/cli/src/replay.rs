@@ -1,0 +1,273 @@
+//! `replay`: the decisions on recorded responses.
+
+mod recording;
+
+use crate::arguments::{Form, Subject, Target};
+use crate::document::{self, Names};
+use crate::effective::millis;
+use crate::report::{Failure, Report};
+use crate::table::Table;
+use crate::units::short;
+use bytes::Bytes;
+use clap::Args;
+use http::{Request, Response};
+use http_body_util::Full;
+use http_retry::RetryReport;
+use http_retry::config::RetryConfig;
+use http_retry::policy::DelaySource;
+use http_retry::report::{AttemptReport, RetryEvent, RetryEventKind};
+use http_retry::runtime::{Runtime, TokioRuntime};
+use http_retry::tower::RetryLayer;
+use http_retry_lab::runtime::{LabRuntime, simulate};
+use recording::Recorded;
+use serde_json::{Value, json};
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, UNIX_EPOCH};
+use tokio::sync::Notify;
+use tower::{Layer, ServiceExt, service_fn};
+
+/// Show what a document would do with recorded responses
+///
+/// The responses come on stdin, in the order of the attempts. Each is a status line, headers, an empty line and a body,
+/// as `curl -i` prints them; a line of three hyphens separates them. An attempt that had no response is one line:
+/// `error: timeout`, `error: reset` or `error: refused`. At most 1 MiB, 1,000 responses and 100 headers each.
+///
+/// No time passes. A date in a header counts from the Date of its response; without one, from the Date of the first
+/// response that has one, or from now.
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArguments {
+    /// The document
+    file: PathBuf,
+
+    #[command(flatten)]
+    target: Target,
+
+    /// The seed of the random part of each wait
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    /// The form of the output
+    #[arg(long, value_enum, default_value_t)]
+    format: Form,
+
+    #[command(flatten)]
+    names: Names,
+}
+
+/// The events of one call, shared with its observer.
+#[derive(Debug, Clone, Default)]
+struct Journal(Arc<Mutex<Notes>>);
+
+#[derive(Debug, Default)]
+struct Notes {
+    steps: Vec<Step>,
+    /// The host and port of each attempt.
+    hosts: Vec<String>,
+    end: Option<RetryReport>,
+}
+
+/// An attempt, and the wait before the next one.
+#[derive(Debug)]
+struct Step {
+    attempt: AttemptReport,
+    next: Option<(Duration, DelaySource)>,
+}
+
+pub(crate) fn run(arguments: &ReplayArguments) -> Result<Report, Failure> {
+    let (source, config) = document::load(&arguments.file, &arguments.names)?;
+    let subject = arguments.target.subject(&config, &source.tree)?;
+    let request = subject.request()?.map(|()| Full::default());
+    let recorded = read().map_err(|cause| Failure::of_input("stdin", cause))?;
+    let count = recorded.len();
+    let wall = recorded.iter().find_map(date);
+    let wall = wall.unwrap_or_else(|| TokioRuntime.moment().wall);
+    let journal = Journal::default();
+    let story = |runtime| play(&config, runtime, journal.clone(), request, recorded);
+    simulate(arguments.seed, wall, story).map_err(|cause| Failure::of_input("replay", cause))?;
+    let notes = journal.lock();
+    Ok(match arguments.format {
+        Form::Text => Report::good(text(&subject, &notes, count)),
+        Form::Json => Report::json(&json_of(&subject, &notes, count)),
+    })
+}
+
+fn read() -> Result<Vec<Recorded>, String> {
+    let mut text = Vec::new();
+    let most = (recording::MAX_BYTES as u64).saturating_add(1);
+    let read = io::stdin().lock().take(most).read_to_end(&mut text);
+    read.map_err(|error| error.to_string())?;
+    recording::parse(&text)
+}
+
+fn date(recorded: &Recorded) -> Option<Duration> {
+    let Recorded::Response(response) = recorded else {
+        return None;
+    };
+    let date = response.headers().get(http::header::DATE)?.to_str().ok()?;
+    let date = httpdate::parse_http_date(date).ok()?;
+    date.duration_since(UNIX_EPOCH).ok()
+}
+
+/// Makes one call through the retry layer of the document, up to the end of the recording.
+async fn play(
+    config: &RetryConfig,
+    runtime: LabRuntime,
+    journal: Journal,
+    request: Request<Full<Bytes>>,
+    recorded: Vec<Recorded>,
+) {
+    let ended = Arc::new(Notify::new());
+    let recorded = Arc::new(Mutex::new(recorded.into_iter()));
+    let (end, notes) = (Arc::clone(&ended), journal.clone());
+    let client = service_fn(move |request: Request<Full<Bytes>>| {
+        let next = lock(&recorded).next();
+        let (end, notes) = (Arc::clone(&end), notes.clone());
+        async move {
+            let Some(next) = next else {
+                end.notify_one();
+                return std::future::pending().await;
+            };
+            notes.lock().hosts.push(host(&request));
+            match next {
+                Recorded::Response(response) => Ok(response.map(Full::new)),
+                Recorded::Error(kind) => Err(io::Error::from(kind)),
+            }
+        }
+    });
+    let observer = move |event: &RetryEvent<'_>| journal.note(event);
+    let layer = RetryLayer::from_config(config)
+        .runtime(runtime)
+        .observe(observer);
+    let call = layer.layer(client).oneshot(request);
+    tokio::select! {
+        result = call => drop(result.map(Response::into_parts)),
+        () = ended.notified() => {}
+    }
+}
+
+fn host(request: &Request<Full<Bytes>>) -> String {
+    let uri = request.uri();
+    let port = uri
+        .port_u16()
+        .map_or_else(String::new, |port| format!(":{port}"));
+    format!("{}{port}", uri.host().unwrap_or_default())
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Journal {
+    fn lock(&self) -> MutexGuard<'_, Notes> {
+        lock(&self.0)
+    }
+
+    fn note(&self, event: &RetryEvent<'_>) {
+        let mut notes = self.lock();
+        match event.kind {
+            RetryEventKind::AttemptEnded(attempt) => notes.steps.push(Step {
+                attempt: attempt.clone(),
+                next: None,
+            }),
+            RetryEventKind::RetryScheduled { delay, source, .. } => {
+                if let Some(step) = notes.steps.last_mut() {
+                    step.next = Some((delay, source));
+                }
+            }
+            RetryEventKind::Stopped(report) => notes.end = Some(report.clone()),
+            _ => {}
+        }
+    }
+}
+
+fn text(subject: &Subject, notes: &Notes, count: usize) -> String {
+    let mut table = Table::new(&[
+        "attempt", "at", "host", "response", "class", "reason", "asks for", "decision",
+    ]);
+    for ((place, step), host) in (1..).zip(&notes.steps).zip(&notes.hosts) {
+        let attempt = &step.attempt;
+        let next = notes.hosts.get(place).filter(|next| *next != host);
+        let dash = || "-".to_owned();
+        table.row([
+            attempt.number.to_string(),
+            short(attempt.started),
+            host.clone(),
+            ended(attempt),
+            format!("{}, {}", attempt.class, attempt.reach),
+            reason(attempt).unwrap_or_else(dash),
+            attempt.asked.map_or_else(dash, short),
+            decision(step, next, notes),
+        ]);
+    }
+    let end = match &notes.end {
+        Some(report) => format!("{}: {}", report.stop(), report.stop().explain()),
+        None => {
+            "The recording ends before the call does: another attempt would be sent.".to_owned()
+        }
+    };
+    let unused = count.saturating_sub(notes.hosts.len());
+    let unused = match unused {
+        0 => String::new(),
+        1 => "1 response was not asked for.\n".to_owned(),
+        unused => format!("{unused} responses were not asked for.\n"),
+    };
+    format!("{}\n\n{table}\n{end}\n{unused}", subject.words())
+}
+
+fn ended(attempt: &AttemptReport) -> String {
+    match (attempt.status, attempt.error) {
+        (Some(status), _) => status.as_u16().to_string(),
+        (None, Some(error)) => error.to_string(),
+        (None, None) => "-".to_owned(),
+    }
+}
+
+/// The rule, the row of a dialect or the reason that decided, if any did.
+fn reason(attempt: &AttemptReport) -> Option<String> {
+    let rule = attempt.rule.as_ref().map(|rule| format!("rule {rule}"));
+    let row = attempt.row.as_ref().map(|row| format!("row {row}"));
+    let reason = attempt.reason.map(|reason| reason.to_string());
+    let words: Vec<String> = [reason, row, rule].into_iter().flatten().collect();
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
+fn decision(step: &Step, next: Option<&String>, notes: &Notes) -> String {
+    match (&step.next, next, &notes.end) {
+        (Some((delay, source)), None, _) => format!("retry in {} ({source})", short(*delay)),
+        (Some((delay, _)), Some(host), _) => format!("fail over to {host} in {}", short(*delay)),
+        (None, _, Some(report)) => format!("stop: {}", report.stop()),
+        (None, _, None) => "retry".to_owned(),
+    }
+}
+
+fn json_of(subject: &Subject, notes: &Notes, count: usize) -> Value {
+    let steps = notes.steps.iter().zip(&notes.hosts).map(|(step, host)| {
+        let attempt = &step.attempt;
+        json!({
+            "attempt": attempt.number,
+            "at_ms": millis(attempt.started),
+            "host": host,
+            "status": attempt.status.map(|status| status.as_u16()),
+            "error": attempt.error.map(|error| error.to_string()),
+            "class": attempt.class.to_string(),
+            "reach": attempt.reach.to_string(),
+            "reason": attempt.reason.map(|reason| reason.to_string()),
+            "rule": attempt.rule.as_deref(),
+            "row": attempt.row.as_deref(),
+            "asked_ms": attempt.asked.map(millis),
+            "retry_in_ms": step.next.map(|(delay, _)| millis(delay)),
+            "delay_source": step.next.map(|(_, source)| source.to_string()),
+        })
+    });
+    let report = notes.end.as_ref();
+    let tokens = report.and_then(RetryReport::tokens_left);
+    json!({
+        "request": subject.json(),
+        "attempts": steps.collect::<Vec<_>>(),
+        "stop": report.map(|report| report.stop().to_string()),
+        "tokens_left": tokens.map(|tokens| tokens.to_string()),
+        "unused_responses": count.saturating_sub(notes.hosts.len()),
+    })
+}

@@ -1,0 +1,258 @@
+//! `storm`: a document in a simulated outage.
+
+mod chart;
+mod numbers;
+mod picture;
+
+use crate::arguments::{Form, Subject, Target};
+use crate::document::{self, Names, Source};
+use crate::report::{Failure, Report};
+use crate::units::{self, Quota, Rate, short};
+use clap::Args;
+use http_retry::config::RetryConfig;
+use http_retry::testing::MemoryStore;
+use http_retry::tower::RetryLayer;
+use http_retry_lab::runtime::LabRuntime;
+use http_retry_lab::storm::{Fault, PlainLoop, Retries, Storm};
+use indicatif::{ProgressBar, ProgressStyle};
+use numbers::Numbers;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The most calls of a storm.
+const MAX_CALLS: f64 = 500_000.0;
+/// A storm that is over leaves the server well for so long before the end.
+const WELL: Duration = Duration::from_secs(5);
+
+/// Put a document into a simulated outage, beside no retries and a plain loop
+///
+/// The retry layer and the document are the real ones; the callers, the server and the clock are simulated, so that
+/// minutes take seconds. After ten seconds of calm the server is in trouble for the time of the outage, and then well
+/// again. It can serve a quarter more calls than come, and every call sends the same request. Hosts that the document
+/// fails over to are well.
+///
+/// The exit code is 1 if the service does not recover under the document although it does without retries.
+#[derive(Debug, Args)]
+pub(crate) struct StormArguments {
+    /// The document
+    file: PathBuf,
+
+    /// The rate of calls of all processes together, 5/s to 5,000/s
+    #[arg(long, default_value = "100/s", value_parser = units::rate)]
+    rate: Rate,
+
+    /// The time of the trouble, 100ms to 5m
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = units::outage)]
+    outage: Duration,
+
+    /// The server hangs in the outage, in place of answering 503
+    #[arg(long, conflicts_with = "limit")]
+    stall: bool,
+
+    /// In the outage the server allows so many attempts in each window, such as 500/10s, and answers the others 429
+    #[arg(long, value_name = "QUOTA", value_parser = units::quota)]
+    limit: Option<Quota>,
+
+    /// The processes that share the calls, each with budgets of its own, 1 to 1000
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    processes: u16,
+
+    /// The time after the outage in which calls are made, 5s to 30m [default: three outages and at least 30s, or eight
+    /// outages after a stall]
+    #[arg(long, value_name = "TIME", value_parser = units::after)]
+    after: Option<Duration>,
+
+    /// The time after which callers give up an attempt, 10ms to 60s; the server is well again once
+    /// every call succeeds within it
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = units::timeout)]
+    timeout: Duration,
+
+    /// The retries of the plain loop, 0 to 20
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=20))]
+    loop_retries: u8,
+
+    /// The first wait of the plain loop, 0s to 60s; it doubles each time, and 0s retries at once
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = units::loop_wait)]
+    loop_wait: Duration,
+
+    #[command(flatten)]
+    target: Target,
+
+    /// Also draw the attempts and the successes as a picture into this file
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+
+    /// The seed of all random numbers
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    /// The form of the output
+    #[arg(long, value_enum, default_value_t)]
+    format: Form,
+
+    #[command(flatten)]
+    names: Names,
+}
+
+/// A document in force in each of many processes.
+struct Processes<'a> {
+    source: &'a Source,
+    names: &'a Names,
+    /// The store of the document's fleet, once there is a clock for it.
+    store: Option<MemoryStore>,
+    config: &'a RetryConfig,
+}
+
+pub(crate) fn run(arguments: &StormArguments) -> Result<Report, Failure> {
+    let (source, config) = document::load(&arguments.file, &arguments.names)?;
+    let subject = arguments.target.subject(&config, &source.tree)?;
+    let storm = arguments.storm(&subject)?;
+    let mut processes = Processes {
+        source: &source,
+        names: &arguments.names,
+        store: None,
+        config: &config,
+    };
+    let plain = PlainLoop {
+        retries: arguments.loop_retries.into(),
+        first_wait: arguments.loop_wait,
+    };
+    let progress = progress();
+    let play = |name: &str, retries: &mut dyn FnMut(&LabRuntime) -> Retries| {
+        progress.set_message(name.to_owned());
+        let after = storm
+            .play(retries)
+            .map_err(|cause| Failure::of_input("storm", cause))?;
+        progress.inc(1);
+        Ok::<_, Failure>(Numbers::of(name, &storm, &after))
+    };
+    let all = [
+        play("no retries", &mut |_| Retries::None)?,
+        play("the document", &mut |runtime| processes.layer(runtime))?,
+        play("a plain loop", &mut |_| Retries::Plain(plain))?,
+    ];
+    progress.finish_and_clear();
+    if let Some(file) = &arguments.svg {
+        let title = arguments.title();
+        let drawn = picture::write(file, &title, &all);
+        drawn.map_err(|cause| Failure::of_input(&file.display().to_string(), cause))?;
+    }
+    let report = match arguments.format {
+        Form::Text => Report::good(arguments.text(&subject, &all)),
+        Form::Json => Report::json(&arguments.json(&subject, &storm, &all)),
+    };
+    Ok(report.with_problem(arguments.problem(&all)))
+}
+
+impl Processes<'_> {
+    /// The retry layer of one more process.
+    fn layer(&mut self, runtime: &LabRuntime) -> Retries {
+        let store = self
+            .store
+            .get_or_insert_with(|| MemoryStore::on(runtime.clone()));
+        // It was loaded before, so it is good.
+        let config = self.source.load(self.names, store);
+        let config = config.unwrap_or_else(|_| self.config.clone());
+        let layer = RetryLayer::from_config(&config).runtime(runtime.clone());
+        Retries::Layer(Box::new(layer))
+    }
+}
+
+impl StormArguments {
+    fn storm(&self, subject: &Subject) -> Result<Storm, Failure> {
+        let after = self.after.unwrap_or_else(|| {
+            let outages = if self.stall { 8 } else { 3 };
+            (self.outage * outages)
+                .max(Duration::from_secs(30))
+                .min(units::AFTER.1)
+        });
+        let storm = Storm {
+            request: subject.request()?,
+            rate: self.rate.per_second,
+            processes: self.processes.into(),
+            fault: match self.limit {
+                Some(Quota { calls, length }) => Fault::Limit { calls, length },
+                None if self.stall => Fault::Stall,
+                None => Fault::Outage,
+            },
+            lasts: self.outage,
+            after,
+            patience: self.timeout,
+            seed: self.seed,
+        };
+        if storm.calls() > MAX_CALLS {
+            let cause = format!(
+                "{} for {} are {:.0} calls, and a storm has at most {MAX_CALLS}: lower --rate, --outage or --after",
+                self.rate,
+                short(storm.end()),
+                storm.calls()
+            );
+            return Err(Failure::of_input("--rate", cause));
+        }
+        Ok(storm)
+    }
+
+    /// The storm in words.
+    fn title(&self) -> String {
+        let trouble = match self.limit {
+            Some(Quota { calls, length }) => {
+                format!("a limit of {calls} attempts in {}", short(length))
+            }
+            None if self.stall => "a stall".to_owned(),
+            None => "an outage".to_owned(),
+        };
+        let by = match self.processes {
+            1 => "1 process".to_owned(),
+            processes => format!("{processes} processes"),
+        };
+        format!(
+            "{trouble} for {} at {} by {by}",
+            short(self.outage),
+            self.rate
+        )
+    }
+
+    fn text(&self, subject: &Subject, all: &[Numbers]) -> String {
+        let mut text = format!("{}: {}\n\n", subject.words(), self.title());
+        text += &numbers::table(all).to_string();
+        text += "\nattempts per second at the server\n";
+        text += &chart::chart(all);
+        text
+    }
+
+    fn json(&self, subject: &Subject, storm: &Storm, all: &[Numbers]) -> Value {
+        json!({
+            "request": subject.json(),
+            "storm": self.title(),
+            "rate_per_second": storm.rate,
+            "processes": storm.processes,
+            "outage_s": storm.lasts.as_secs_f64(),
+            "outage_from_s": storm.trouble_time().start.as_secs_f64(),
+            "end_s": storm.end().as_secs_f64(),
+            "contenders": all.iter().map(Numbers::json).collect::<Vec<_>>(),
+        })
+    }
+
+    /// The problem of a document under which the service does not recover.
+    fn problem(&self, [none, document, ..]: &[Numbers; 3]) -> Option<String> {
+        let is_drowned = none.recovery.is_some() && document.recovery.is_none();
+        is_drowned.then(|| {
+            format!(
+                "{}: the service does not recover within {} after the outage, and does without retries",
+                self.file.display(),
+                short(document.watched)
+            )
+        })
+    }
+}
+
+/// A progress bar on stderr, if that is a terminal.
+fn progress() -> ProgressBar {
+    let bar = ProgressBar::new(3);
+    let style = ProgressStyle::with_template("{bar:20} {pos}/{len} {msg}");
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    bar
+}

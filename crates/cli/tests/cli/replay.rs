@@ -1,0 +1,133 @@
+use super::{document, run_with, shown};
+
+const OUT_OF_CREDIT: &str = "\
+    HTTP/1.1 503 Service Unavailable\r\n\r\nsorry\n---\n\
+    HTTP/1.1 429 Too Many Requests\nRetry-After: 3\nx-secret: hush\n\n\
+    {\"error\": {\"code\": \"insufficient_quota\"}}\n---\n\
+    HTTP/1.1 200 OK\n\nhush\n---\n\
+    HTTP/1.1 200 OK\n";
+
+#[test]
+fn each_response_has_its_decision() {
+    let arguments = [
+        "replay",
+        &shown("three_apis"),
+        "--service",
+        "model",
+        "--format",
+        "json",
+    ];
+    let outcome = run_with(&arguments, OUT_OF_CREDIT);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let json = outcome.json();
+    let attempts = json["attempts"].as_array().unwrap();
+    assert_eq!(attempts.len(), 3);
+    assert_eq!(
+        (&attempts[0]["status"], &attempts[0]["delay_source"]),
+        (&503.into(), &"own".into())
+    );
+    assert!(attempts[0]["retry_in_ms"].as_u64().unwrap() <= 1_000);
+    assert_eq!(
+        (&attempts[1]["rule"], &attempts[1]["class"]),
+        (&"out_of_credit".into(), &"permanent".into())
+    );
+    assert_eq!(
+        (&attempts[1]["host"], &attempts[2]["host"]),
+        (&"model.example.com".into(), &"backup.example.com".into())
+    );
+    assert_eq!(
+        (&json["stop"], &json["unused_responses"]),
+        (&"succeeded".into(), &1.into())
+    );
+    assert!(!outcome.stdout.contains("hush"));
+}
+
+#[test]
+fn a_failover_names_the_host() {
+    let arguments = ["replay", &shown("three_apis"), "--service", "model"];
+    let outcome = run_with(&arguments, OUT_OF_CREDIT);
+    let line = outcome
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("2 "))
+        .unwrap();
+    assert!(
+        line.ends_with("fail over to backup.example.com in 0s"),
+        "{line}"
+    );
+}
+
+#[test]
+fn a_server_that_asks_for_a_wait_gets_it() {
+    let arguments = [
+        "replay",
+        &document("good.yaml"),
+        "--url",
+        "http://orders.example.com/a",
+    ];
+    let outcome = run_with(
+        &arguments,
+        "HTTP/1.1 503 x\nretry-after: 4\n---\nHTTP/1.1 200 OK\n",
+    );
+    let line = outcome
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("1 "))
+        .unwrap();
+    assert!(
+        line.contains("503") && line.contains("4s") && line.contains("retry in 4"),
+        "{line}"
+    );
+    assert!(line.ends_with("(server)"), "{line}");
+}
+
+#[test]
+fn a_date_counts_from_the_date_of_its_response() {
+    let arguments = ["replay", &document("good.yaml"), "--format", "json"];
+    let response = "HTTP/1.1 503 x\nDate: Tue, 06 Jan 2015 10:00:00 GMT\nRetry-After: Tue, 06 Jan 2015 10:00:07 GMT\n";
+    let json = run_with(&arguments, response).json();
+    assert_eq!(json["attempts"][0]["asked_ms"], 7_000);
+}
+
+#[test]
+fn a_recording_that_ends_early_leaves_the_call_open() {
+    let arguments = ["replay", &document("good.yaml")];
+    let outcome = run_with(&arguments, "error: timeout\n");
+    assert_eq!(outcome.code, 0);
+    assert!(outcome.stdout.contains("timeout"), "{}", outcome.stdout);
+    assert!(
+        outcome.stdout.contains("another attempt would be sent"),
+        "{}",
+        outcome.stdout
+    );
+}
+
+#[test]
+fn a_post_is_not_repeated_after_a_503() {
+    let arguments = [
+        "replay",
+        &document("good.yaml"),
+        "--method",
+        "POST",
+        "--format",
+        "json",
+    ];
+    let json = run_with(&arguments, "HTTP/1.1 503 x\n---\nHTTP/1.1 200 OK\n").json();
+    assert_eq!(
+        (&json["stop"], &json["unused_responses"]),
+        (&"not_idempotent".into(), &1.into())
+    );
+}
+
+#[test]
+fn the_seed_chooses_the_waits() {
+    let file = document("good.yaml");
+    let wait = |seed: &str| {
+        let arguments = ["replay", &file, "--seed", seed, "--format", "json"];
+        let json = run_with(&arguments, "HTTP/1.1 503 x\n").json();
+        json["attempts"][0]["retry_in_ms"].as_u64().unwrap()
+    };
+    assert_eq!(wait("7"), wait("7"));
+    let waits: std::collections::BTreeSet<u64> = ["1", "2", "3", "4"].map(wait).into();
+    assert!(waits.len() > 1, "{waits:?}");
+}
