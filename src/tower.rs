@@ -30,9 +30,15 @@ mod resume;
 mod resume_future;
 mod service;
 
-pub use crate::client::replay::{CloneBody, CopyBody, RecordBody};
-pub use crate::client::responses::{SameType, Wrapped};
-pub use errors::{Boxed, Unchanged};
 pub use layer::RetryLayer;
 pub use resume::{ResumeLayer, ResumeService};
-pub use service::{AnyThread, OneThread, Retry};
+pub use service::Retry;
+
+/// The type parameters of [`RetryLayer`] and [`Retry`], which setters choose. Only a program that writes out the type of its
+/// service needs their names.
+pub mod marker {
+    pub use super::errors::{Boxed, Unchanged};
+    pub use super::service::{AnyThread, OneThread};
+    pub use crate::client::replay::{CloneBody, CopyBody, RecordBody};
+    pub use crate::client::responses::{SameType, Wrapped};
+}

@@ -9,8 +9,8 @@ use http_retry_core::adapter::{Rebase, RewriteWith, public_authority};
 use std::borrow::Cow;
 
 /// A strategy for saving the parts that later attempts of a request are made from:
-/// [`CloneBody`](crate::tower::CloneBody), [`CopyBody`](crate::tower::CopyBody) or
-/// [`RecordBody`](crate::tower::RecordBody). It cannot be implemented outside of this crate.
+/// [`CloneBody`](crate::tower::marker::CloneBody), [`CopyBody`](crate::tower::marker::CopyBody) or
+/// [`RecordBody`](crate::tower::marker::RecordBody). It cannot be implemented outside of this crate.
 #[diagnostic::on_unimplemented(
     message = "the retry layer does not know how to send `{Q}` a second time",
     label = "this request's body is not `Clone + http_body::Body`",

@@ -3,8 +3,8 @@
 mod copies;
 
 use super::errors::{Boxed, Unchanged};
+use super::marker::{CloneBody, SameType, Wrapped};
 use super::service::{AnyThread, OneThread, Retry};
-use super::{CloneBody, SameType, Wrapped};
 use crate::engine::{Engine, Routes, http_engine_settings};
 use crate::policy::RetryPolicy;
 use crate::resume::Resume;

@@ -2,11 +2,11 @@
 
 use super::errors::{Boxed, Errors};
 use super::layer::RetryLayer;
+use super::marker::{CloneBody, Wrapped};
 use super::resume_future::{
     Continuation, ResumeFuture, RetireConnection, RetryResponse, ServiceAgain,
 };
 use super::service::{RetriedBy, Retry};
-use super::{CloneBody, Wrapped};
 use crate::client::connection::ConnectionUsed;
 use crate::client::requests::Requests;
 use crate::client::responses::Responses;

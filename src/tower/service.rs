@@ -1,7 +1,7 @@
 //! The service with retries, and the driver's client that sends through it.
 
 use super::errors::{Boxed, Errors};
-use super::{CloneBody, Wrapped};
+use super::marker::{CloneBody, Wrapped};
 use crate::call::{
     AttemptResult, Call, Client, Driver, DriverStart, ErrorFacts, FirstEnd, OwnError,
     RequestOptions, http_error_facts,
@@ -42,9 +42,9 @@ pub struct OneThread;
 /// | type parameter | is | by default | else |
 /// |---|---|---|---|
 /// | `S` | the service below, which must be `Clone` | | |
-/// | `X` | the form of errors | [`Boxed`] | [`Unchanged`](super::Unchanged) |
-/// | `C` | the copies of request bodies | [`CloneBody`] | [`CopyBody`](super::CopyBody), [`RecordBody`](super::RecordBody) |
-/// | `A` | the form of responses | [`Wrapped`] | [`SameType`](super::SameType) |
+/// | `X` | the form of errors | [`Boxed`] | [`Unchanged`](super::marker::Unchanged) |
+/// | `C` | the copies of request bodies | [`CloneBody`] | [`CopyBody`](super::marker::CopyBody), [`RecordBody`](super::marker::RecordBody) |
+/// | `A` | the form of responses | [`Wrapped`] | [`SameType`](super::marker::SameType) |
 /// | `H` | the threads of a call | [`AnyThread`] | [`OneThread`] |
 ///
 /// It takes a request if `S` does, if the request's body can be [sent again](crate::Replay), if the response's is an

@@ -2,7 +2,7 @@
 
 use super::RetryLayer;
 use crate::client::ReplayBody;
-use crate::tower::{CloneBody, CopyBody, RecordBody};
+use crate::tower::marker::{CloneBody, CopyBody, RecordBody};
 
 impl<X, A, H> RetryLayer<X, CloneBody, A, H> {
     /// Copies request bodies with this function: for a body that can copy itself, if not every time. The service below

@@ -9,7 +9,8 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use http_retry::runtime::Runtime;
 use http_retry::testing::{ManualRuntime, Script, ScriptBody};
-use http_retry::tower::{Boxed, Retry, RetryLayer, Unchanged};
+use http_retry::tower::marker::{Boxed, Unchanged};
+use http_retry::tower::{Retry, RetryLayer};
 use http_retry::{
     Backoff, Jitter, ReportSlot, RetryBody, RetryBudget, RetryOverride, RetryPolicy,
     RetryPolicyBuilder, RetryReport,
