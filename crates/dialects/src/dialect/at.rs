@@ -42,8 +42,9 @@ impl Location {
     }
 
     /// The part with this name of a header that has several: `reset` of `used=3, reset=20`. Commas, semicolons and `&`
-    /// separate the parts, and `=` or `:` a name from its value. The name's case is ignored, as are quotes around the
-    /// value.
+    /// separate the parts, and `=` or `:` a name from its value. The name's case is ignored, as are quotes, braces and
+    /// brackets around a name or a value: of JSON in a header, the innermost members count, except for the first of an
+    /// object that is itself a member.
     pub fn head_part(name: &str, part: &str) -> Self {
         Self(header(name).map(|name| LocationKind::Part(name, part.into())))
     }

@@ -48,12 +48,13 @@ pub(crate) fn lines<'a>(
     short.filter_map(|line| std::str::from_utf8(line.as_bytes()).ok())
 }
 
-/// Returns the values of a part by its name: `left` in `used=3, left=2`.
+/// Returns the values of a part by its name: `left` in `used=3, left=2`, and in `{"used":3,"left":2}`.
 pub(crate) fn parts<'a>(line: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
+    let bare = |text: &'a str| text.trim_matches(['"', '{', '}', '[', ']', ' ', '\t']);
     line.split([',', ';', '&']).filter_map(move |part| {
         let (own, value) = part.split_once(['=', ':'])?;
-        let same = own.trim().eq_ignore_ascii_case(name);
-        same.then(|| value.trim().trim_matches('"'))
+        let same = bare(own).eq_ignore_ascii_case(name);
+        same.then(|| bare(value))
     })
 }
 
@@ -130,7 +131,8 @@ impl Condition {
     }
 
     /// Holds for responses with this value in a named part of a header: `left` in `used=3, left=2`. Parts end at `,`,
-    /// `;` or `&`, their names at `=` or `:`; the case of a name is ignored.
+    /// `;` or `&`, their names at `=` or `:`; the case of a name is ignored, as are quotes, braces and brackets around
+    /// a name or a value, so that the innermost members of JSON count too.
     ///
     /// # Errors
     ///
@@ -214,3 +216,25 @@ impl Condition {
 }
 
 const NOTHING: &str = "must name something to look for";
+
+#[cfg(test)]
+mod tests {
+    use super::parts;
+
+    #[test]
+    fn a_part_is_found_in_a_list_and_in_json() {
+        let json =
+            r#"{"112": [{"type":"ads", "calls":95,"minutes":0}, {"type":"pages","minutes": 19}]}"#;
+        for (line, name, wanted) in [
+            ("used=3, left=2", "left", vec!["2"]),
+            (r#"Left: "2"; left=4"#, "left", vec!["2", "4"]),
+            (r#"{"used":3,"left":2}"#, "used", vec!["3"]),
+            (json, "minutes", vec!["0", "19"]),
+            (json, "Calls", vec!["95"]),
+            (json, "minute", vec![]),
+            (json, "112", vec![r#"type":"ads"#]),
+        ] {
+            assert_eq!(parts(line, name).collect::<Vec<_>>(), wanted, "{line}");
+        }
+    }
+}
