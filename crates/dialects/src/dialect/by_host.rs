@@ -46,7 +46,7 @@ const MAX_HOSTS: usize = 1 << ROW_BITS;
 
 impl Dialects {
     /// Creates the map of the built-in dialects and their public hosts, such as `api.github.com` and `*.amazonaws.com`:
-    /// 46 hosts. Services that run on their users' own hosts, such as Kubernetes, are not in it.
+    /// 48 hosts. Services that run on their users' own hosts, such as Kubernetes, are not in it.
     pub fn by_host() -> Self {
         let empty = Self {
             hosts: Vec::new(),
@@ -160,7 +160,7 @@ impl Classify for Dialects {
 }
 
 /// Hosts, exact or with `*` for the first labels, and the names of their dialects.
-const HOSTS: [(&str, &str); 46] = [
+const HOSTS: [(&str, &str); 48] = [
     ("api.github.com", "github"),
     ("gitlab.com", "gitlab"),
     ("*.atlassian.net", "atlassian"),
@@ -175,6 +175,8 @@ const HOSTS: [(&str, &str); 46] = [
     ("*.queue.core.windows.net", "azure"),
     ("*.table.core.windows.net", "azure"),
     ("graph.microsoft.com", "azure"),
+    ("api.kraken.com", "kraken"),
+    ("*.binance.com", "binance"),
     ("api.stripe.com", "stripe"),
     ("*.myshopify.com", "shopify"),
     ("api-m.paypal.com", "paypal"),
@@ -240,6 +242,14 @@ mod tests {
         };
         assert_eq!(class("dynamodb.eu-west-1.amazonaws.com"), Class::Throttled);
         assert_eq!(class("minio.example"), Class::Permanent);
+    }
+
+    #[test]
+    fn each_host_of_the_map_has_a_built_in_dialect() {
+        let built_in = built_in();
+        let hosts: Vec<&str> = built_in.iter().map(|(host, _)| host.as_str()).collect();
+        assert_eq!(hosts, HOSTS.map(|(host, _)| host));
+        assert_eq!(Dialects::by_host().check(), Ok(()));
     }
 
     #[test]

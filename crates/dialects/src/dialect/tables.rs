@@ -6,6 +6,7 @@
 
 mod amazon;
 mod azure;
+mod exchanges;
 mod forges;
 mod google;
 pub(super) mod llm;
@@ -58,10 +59,10 @@ macro_rules! dialects {
 }
 
 dialects! {
-    platforms::akamai "Akamai",
-        "techdocs.akamai.com/cloudlets, 429";
     records::airtable "Airtable",
         "airtable.com/developers, rate limits";
+    platforms::akamai "Akamai",
+        "techdocs.akamai.com/cloudlets, 429";
     forges::atlassian "Atlassian (Jira, Trello)",
         "developer.atlassian.com, Jira Cloud rate limiting and Trello rate limits; JRACLOUD-69262";
     platforms::auth0 "Auth0",
@@ -71,6 +72,9 @@ dialects! {
     azure::azure "Azure (Resource Manager, Cosmos DB, Storage) or Microsoft Graph",
         "learn.microsoft.com: Cosmos DB status codes, Storage error codes, Resource Manager throttling; \
          azure-sdk-for-java, azure-cosmos/docs/StatusCodes.md; microsoft-graph-docs, concepts/errors.md";
+    exchanges::binance "Binance",
+        "binance/binance-spot-api-docs, limits and errors; developers.binance.com, derivatives and portfolio margin, \
+         HTTP return codes";
     mail::brevo "Brevo",
         "developers.brevo.com, limit headers";
     payment::chargebee "Chargebee",
@@ -99,6 +103,9 @@ dialects! {
         "HubSpot/hubspot-api-nodejs RetryDecorator; developers.hubspot.com, error handling";
     payment::idempotency "a server of the draft on keys of idempotency",
         "draft-ietf-httpapi-idempotency-key-header, section 2.7";
+    exchanges::kraken "Kraken",
+        "docs.kraken.com, Spot REST rate limits and error messages; support.kraken.com 360001491786; \
+         knowm/XChange#4369";
     platforms::kubernetes "Kubernetes",
         "kubernetes.io, API priority and fairness; metav1.Status";
     forges::linear "Linear",
