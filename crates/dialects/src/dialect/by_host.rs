@@ -46,7 +46,7 @@ const MAX_HOSTS: usize = 1 << ROW_BITS;
 
 impl Dialects {
     /// Creates the map of the built-in dialects and their public hosts, such as `api.github.com` and `*.amazonaws.com`:
-    /// 48 hosts. Services that run on their users' own hosts, such as Kubernetes, are not in it.
+    /// 51 hosts. Services that run on their users' own hosts, such as Kubernetes, are not in it.
     pub fn by_host() -> Self {
         let empty = Self {
             hosts: Vec::new(),
@@ -160,7 +160,7 @@ impl Classify for Dialects {
 }
 
 /// Hosts, exact or with `*` for the first labels, and the names of their dialects.
-const HOSTS: [(&str, &str); 48] = [
+const HOSTS: [(&str, &str); 51] = [
     ("api.github.com", "github"),
     ("gitlab.com", "gitlab"),
     ("*.atlassian.net", "atlassian"),
@@ -200,6 +200,9 @@ const HOSTS: [(&str, &str); 48] = [
     ("www.wikidata.org", "mediawiki"),
     ("*.modapi.io", "mod_io"),
     ("api.mod.io", "mod_io"),
+    ("api.spotify.com", "spotify"),
+    ("*.api.riotgames.com", "riot"),
+    ("*.contentful.com", "contentful"),
     ("hub.docker.com", "docker_hub"),
     ("registry-1.docker.io", "docker_hub"),
     ("*.datadoghq.com", "datadog"),

@@ -11,6 +11,7 @@ mod forges;
 mod google;
 pub(super) mod llm;
 mod mail;
+mod media;
 mod payment;
 mod platforms;
 mod records;
@@ -20,6 +21,7 @@ mod tests;
 
 use super::{Dialect, Row, RowBuilder};
 use http::HeaderName;
+use http_retry_core::policy::rules::Condition;
 use std::time::Duration;
 
 const MINUTE: Duration = seconds(60);
@@ -32,6 +34,11 @@ const fn seconds(count: u64) -> Duration {
 /// Starts a row that matches responses with one of these statuses.
 fn on(statuses: impl IntoIterator<Item = u16>) -> RowBuilder {
     Row::when().status(statuses)
+}
+
+/// Holds for responses without this header.
+fn unless_head(name: HeaderName) -> Condition {
+    !Condition::header(name)
 }
 
 /// Defines the built-in dialects, each with its service and the source of its facts: a constructor for each, and the
@@ -79,6 +86,8 @@ dialects! {
         "developers.brevo.com, limit headers";
     payment::chargebee "Chargebee",
         "apidocs.chargebee.com, idempotent requests", key "chargebee-idempotency-key";
+    media::contentful "Contentful",
+        "contentful.com/developers, Content Management API, rate limits";
     platforms::datadog "Datadog",
         "docs.datadoghq.com, rate limits";
     talk::discord "Discord",
@@ -122,6 +131,8 @@ dialects! {
         "developer.paypal.com, idempotency and error messages", key "paypal-request-id";
     records::prisjakt "Prisjakt",
         "developer.prisjakt.nu, rate limit";
+    media::riot "Riot Games",
+        "developer.riotgames.com, rate limiting";
     amazon::s3 "Amazon S3",
         "docs.aws.amazon.com/AmazonS3, ErrorBestPractices and error codes";
     records::salesforce "Salesforce",
@@ -132,6 +143,8 @@ dialects! {
         "shopify.dev, API limits and GraphQL status codes";
     talk::slack "Slack",
         "docs.slack.dev, rate limits and errors of the Web API";
+    media::spotify "Spotify",
+        "developer.spotify.com, rate limits and Web API changes of July 2026";
     payment::stripe "Stripe",
         "docs.stripe.com, low-level errors and idempotent requests";
     talk::telegram "Telegram",
@@ -147,7 +160,7 @@ dialects! {
 }
 
 /// Families, by the name of their dialect, and their members.
-pub(super) const FAMILIES: [(&str, &str); 10] = [
+pub(super) const FAMILIES: [(&str, &str); 11] = [
     ("akamai", "akamai_cloudlets"),
     ("atlassian", "confluence jira trello"),
     ("aws", "dynamodb ec2 kinesis lambda route53"),
@@ -166,6 +179,7 @@ pub(super) const FAMILIES: [(&str, &str); 10] = [
         "anthropic bedrock cohere deepseek gemini groq mistral openai openrouter xai",
     ),
     ("mediawiki", "wikipedia"),
+    ("riot", "riot_games"),
     ("shopify", "shopify_graphql shopify_rest"),
     ("x", "twitter"),
 ];
