@@ -46,7 +46,7 @@ const MAX_HOSTS: usize = 1 << ROW_BITS;
 
 impl Dialects {
     /// Creates the map of the built-in dialects and their public hosts, such as `api.github.com` and `*.amazonaws.com`:
-    /// 51 hosts. Services that run on their users' own hosts, such as Kubernetes, are not in it.
+    /// 53 hosts. Services that run on their users' own hosts, such as Kubernetes, are not in it.
     pub fn by_host() -> Self {
         let empty = Self {
             hosts: Vec::new(),
@@ -160,7 +160,7 @@ impl Classify for Dialects {
 }
 
 /// Hosts, exact or with `*` for the first labels, and the names of their dialects.
-const HOSTS: [(&str, &str); 51] = [
+const HOSTS: [(&str, &str); 53] = [
     ("api.github.com", "github"),
     ("gitlab.com", "gitlab"),
     ("*.atlassian.net", "atlassian"),
@@ -187,6 +187,8 @@ const HOSTS: [(&str, &str); 51] = [
     ("api.telegram.org", "telegram"),
     ("api.zoom.us", "zoom"),
     ("whatsapp.turn.io", "turn_io"),
+    ("graph.facebook.com", "facebook"),
+    ("graph.instagram.com", "facebook"),
     ("api.x.com", "x"),
     ("api.twitter.com", "x"),
     ("api.hubapi.com", "hubspot"),

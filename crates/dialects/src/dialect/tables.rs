@@ -100,6 +100,8 @@ dialects! {
         "elastic.co: rejected requests, circuit breaker errors";
     mail::emailit "Emailit",
         "emailit.com/docs, 429";
+    talk::facebook "Facebook's Graph API (Meta)",
+        "developers.facebook.com, Graph API rate limits and error handling; facebook/facebook-python-business-sdk";
     forges::github "GitHub",
         "docs.github.com, rate limits for the REST API and the GraphQL API; octokit/plugin-throttling.js";
     forges::gitlab "GitLab",
@@ -156,11 +158,11 @@ dialects! {
     records::zendesk "Zendesk",
         "developer.zendesk.com, rate limits";
     talk::zoom "Zoom",
-        "developers.zoom.us, rate limits";
+        "developers.zoom.us, rate limits; devforum.zoom.us 18928";
 }
 
 /// Families, by the name of their dialect, and their members.
-pub(super) const FAMILIES: [(&str, &str); 11] = [
+pub(super) const FAMILIES: [(&str, &str); 12] = [
     ("akamai", "akamai_cloudlets"),
     ("atlassian", "confluence jira trello"),
     ("aws", "dynamodb ec2 kinesis lambda route53"),
@@ -169,6 +171,7 @@ pub(super) const FAMILIES: [(&str, &str); 11] = [
         "azure_arm azure_cosmos azure_storage cosmos microsoft_graph",
     ),
     ("docker_hub", "docker"),
+    ("facebook", "facebook_graph instagram meta"),
     (
         "google",
         "bigquery gmail google_calendar google_cloud google_drive google_sheets \

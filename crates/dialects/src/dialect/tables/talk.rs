@@ -1,7 +1,8 @@
-//! Chat and social networks: Slack, Discord, Telegram, Zoom, turn.io, X.
+//! Chat and social networks: Slack, Discord, Telegram, Zoom, turn.io, X, Facebook.
 
-use super::{on, seconds};
+use super::{MINUTE, on, seconds, unless_head};
 use crate::dialect::{Interpretation, Location, Row};
+use http::header::RETRY_AFTER;
 use http_retry_core::policy::rules::Value;
 use http_retry_core::policy::{Reason, Scope, Unit};
 
@@ -59,6 +60,12 @@ pub(super) fn zoom() -> Vec<Row> {
     let of_a_day = || Interpretation::throttled().delay(Location::head("retry-after"), Unit::Iso);
     let of_a_second = || Interpretation::throttled().at_least(seconds(1));
     vec![
+        // The limit of one user and day, without the headers of the others: "You may resume these requests at GMT
+        // 00:00:00."
+        refused()
+            .and(unless_head(RETRY_AFTER))
+            .text("daily rate limit")
+            .is(Interpretation::permanent().because(Reason::QuotaExhausted)),
         refused()
             .head("x-ratelimit-type", Value::starts("daily"))
             .is(of_a_day()),
@@ -91,5 +98,33 @@ pub(super) fn x() -> Vec<Row> {
         day("user"),
         day("app"),
         refused().is(Interpretation::throttled().scope(Scope::Route)),
+    ]
+}
+
+pub(super) fn facebook() -> Vec<Row> {
+    let failed = || on(400..=599);
+    // The minutes until the app, page or account has access again; for each of its uses one.
+    let usage = Location::head_part(
+        "x-business-use-case-usage",
+        "estimated_time_to_regain_access",
+    );
+    let slow = Interpretation::throttled().delay(usage, Unit::Min);
+    // An app, a user, a page, a custom limit; then the limits of each business use: insights, pages, Instagram,
+    // audiences, ads, leads, Messenger, WhatsApp, catalogs.
+    let limits = [
+        "4", "17", "32", "613", "80000", "80001", "80002", "80003", "80004", "80005", "80006",
+        "80008", "80009", "80014",
+    ];
+    vec![
+        failed()
+            .json("/error/code", limits)
+            .is(slow.at_least(MINUTE)),
+        // "Temporary issue due to downtime", or due to throttling (341): "Wait and retry the operation."
+        failed()
+            .json("/error/code", ["1", "2", "341"])
+            .is(Interpretation::transient()),
+        failed()
+            .json("/error/is_transient", "true")
+            .is(Interpretation::transient()),
     ]
 }
