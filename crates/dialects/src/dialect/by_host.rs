@@ -46,7 +46,7 @@ const MAX_HOSTS: usize = 1 << ROW_BITS;
 
 impl Dialects {
     /// Creates the map of the built-in dialects and their public hosts, such as `api.github.com` and `*.amazonaws.com`:
-    /// 53 hosts. Services that run on their users' own hosts, such as Kubernetes, are not in it.
+    /// 57 hosts. Services that run on their users' own hosts, such as Kubernetes, are not in it.
     pub fn by_host() -> Self {
         let empty = Self {
             hosts: Vec::new(),
@@ -160,13 +160,14 @@ impl Classify for Dialects {
 }
 
 /// Hosts, exact or with `*` for the first labels, and the names of their dialects.
-const HOSTS: [(&str, &str); 53] = [
+const HOSTS: [(&str, &str); 57] = [
     ("api.github.com", "github"),
     ("gitlab.com", "gitlab"),
     ("*.atlassian.net", "atlassian"),
     ("api.atlassian.com", "atlassian"),
     ("api.trello.com", "atlassian"),
     ("api.linear.app", "linear"),
+    ("api.monday.com", "monday"),
     ("*.googleapis.com", "google"),
     ("*.amazonaws.com", "aws"),
     ("management.azure.com", "azure"),
@@ -181,6 +182,7 @@ const HOSTS: [(&str, &str); 53] = [
     ("*.myshopify.com", "shopify"),
     ("api-m.paypal.com", "paypal"),
     ("*.chargebee.com", "chargebee"),
+    ("api.xero.com", "xero"),
     ("slack.com", "slack"),
     ("hooks.slack.com", "slack"),
     ("discord.com", "discord"),
@@ -214,6 +216,8 @@ const HOSTS: [(&str, &str); 53] = [
     ("api.sendgrid.com", "sendgrid"),
     ("api.emailit.com", "emailit"),
     ("api.brevo.com", "brevo"),
+    ("api.mailerlite.com", "mailerlite"),
+    ("connect.mailerlite.com", "mailerlite"),
 ];
 
 /// Returns `true` if a text is a host without a port, in lower case, with an optional `*` for its first labels.

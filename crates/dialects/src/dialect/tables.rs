@@ -123,10 +123,14 @@ dialects! {
         "linear.app/developers, rate limiting";
     llm::llm "an API of language models",
         "platform.openai.com, docs.anthropic.com, ai.google.dev, openrouter.ai: error codes and rate limits";
+    mail::mailerlite "MailerLite",
+        "developers-classic.mailerlite.com, API rate limits";
     records::mediawiki "MediaWiki (Wikipedia)",
         "mediawiki.org: Manual:Maxlag parameter, API:Errors and warnings";
     records::mod_io "mod.io",
         "docs.mod.io, rate limiting";
+    records::monday "monday.com",
+        "developer.monday.com, rate limits, error handling and changelog";
     platforms::okta "Okta",
         "developer.okta.com, rate limit best practices";
     payment::paypal "PayPal",
@@ -155,6 +159,8 @@ dialects! {
         "whatsapp.turn.io/docs, rate limiting";
     talk::x "X",
         "docs.x.com, rate limits";
+    payment::xero "Xero",
+        "developer.xero.com, API limits";
     records::zendesk "Zendesk",
         "developer.zendesk.com, rate limits";
     talk::zoom "Zoom",
@@ -162,7 +168,7 @@ dialects! {
 }
 
 /// Families, by the name of their dialect, and their members.
-pub(super) const FAMILIES: [(&str, &str); 12] = [
+pub(super) const FAMILIES: [(&str, &str); 13] = [
     ("akamai", "akamai_cloudlets"),
     ("atlassian", "confluence jira trello"),
     ("aws", "dynamodb ec2 kinesis lambda route53"),
@@ -182,6 +188,7 @@ pub(super) const FAMILIES: [(&str, &str); 12] = [
         "anthropic bedrock cohere deepseek gemini groq mistral openai openrouter xai",
     ),
     ("mediawiki", "wikipedia"),
+    ("monday", "monday_com"),
     ("riot", "riot_games"),
     ("shopify", "shopify_graphql shopify_rest"),
     ("x", "twitter"),

@@ -1,7 +1,8 @@
-//! Payment and order services: Stripe, Shopify, PayPal, Chargebee, and the draft on idempotency keys.
+//! Payment, order and accounting services: Stripe, Shopify, PayPal, Chargebee, Xero, and the draft on idempotency keys.
 
 use super::on;
 use crate::dialect::{Interpretation, Row};
+use http_retry_core::policy::Reason;
 use http_retry_core::policy::rules::Value;
 
 pub(super) fn stripe() -> Vec<Row> {
@@ -47,6 +48,18 @@ pub(super) fn chargebee() -> Vec<Row> {
         on(500..=599)
             .head("chargebee-idempotency-replayed", "true")
             .is(Interpretation::permanent()),
+    ]
+}
+
+pub(super) fn xero() -> Vec<Row> {
+    vec![
+        // The limit of a day, of one organisation; its `Retry-After` is hours long.
+        on([429])
+            .head(
+                "x-rate-limit-problem",
+                Value::starts_with_any(["day", "daily"]),
+            )
+            .is(Interpretation::permanent().because(Reason::QuotaExhausted)),
     ]
 }
 

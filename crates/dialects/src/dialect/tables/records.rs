@@ -1,4 +1,5 @@
-//! Records, tickets, tables and files: HubSpot, Zendesk, Airtable, Salesforce, Dropbox, MediaWiki, mod.io, Prisjakt.
+//! Records, tickets, tables and files: HubSpot, Zendesk, Airtable, monday.com, Salesforce, Dropbox, MediaWiki, mod.io,
+//! Prisjakt.
 
 use super::{on, seconds};
 use crate::dialect::{Interpretation, Location, Row};
@@ -40,6 +41,37 @@ pub(super) fn airtable() -> Vec<Row> {
         refused().json("/error/type", billed).is(spent()),
         // "You will need to wait 30 seconds before subsequent requests will succeed."
         refused().is(Interpretation::throttled().at_least(seconds(30))),
+    ]
+}
+
+pub(super) fn monday() -> Vec<Row> {
+    let error = || on([200, 429]).path("/v2*");
+    let code = "/errors/*/extensions/code";
+    let after = || Location::json("/errors/*/extensions/retry_in_seconds");
+    // A limit of one field may leave the rest of a query done.
+    let field = || Interpretation::throttled().answered();
+    vec![
+        // It resets at midnight, UTC.
+        error()
+            .json(code, "DAILY_LIMIT_EXCEEDED")
+            .is(Interpretation::permanent().because(Reason::QuotaExhausted)),
+        // The query was not run: its cost was above the points left, or the address had too many.
+        error()
+            .json(
+                code,
+                ["COMPLEXITY_BUDGET_EXHAUSTED", "IP_RATE_LIMIT_EXCEEDED"],
+            )
+            .is(Interpretation::throttled().delay(after(), Unit::S)),
+        error()
+            .json(code, "FIELD_LIMIT_EXCEEDED")
+            .is(field().delay(after(), Unit::S)),
+        // Versions before 2025: "Complexity budget exhausted, .. reset in 3 seconds".
+        error()
+            .json("/error_code", "ComplexityException")
+            .is(Interpretation::throttled().delay(Location::prose(), Unit::Auto)),
+        error()
+            .json("/error_code", "FIELD_LIMIT_EXCEEDED")
+            .is(field().delay(Location::json("/error_data/retry_in_seconds"), Unit::S)),
     ]
 }
 
