@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::Config;
 use std::time::Duration;
 
-pub(super) const NAMES: [&str; 14] = [
+pub(super) const NAMES: [&str; 18] = [
     "retry-after",
     "x-ratelimit-remaining",
     "x-ratelimit-reset",
@@ -24,8 +24,12 @@ pub(super) const NAMES: [&str; 14] = [
     "ratelimit-reason",
     "x-ms-error-code",
     "idempotent-replayed",
+    "x-rate-limit-type",
+    "x-rate-limit-problem",
+    "x-business-use-case-usage",
+    "x-contentful-ratelimit-reset",
 ];
-pub(super) const VALUES: [&str; 16] = [
+pub(super) const VALUES: [&str; 19] = [
     "0",
     "5",
     "1787313700",
@@ -42,8 +46,11 @@ pub(super) const VALUES: [&str; 16] = [
     "ServerBusy",
     "jira-burst-based",
     "99999999999999999999",
+    "service",
+    "day",
+    r#"{"1":[{"type":"ads","estimated_time_to_regain_access":3}]}"#,
 ];
-pub(super) const BODIES: [&str; 14] = [
+pub(super) const BODIES: [&str; 20] = [
     "",
     "{",
     "<Error><Code>SlowDown</Code></Error>",
@@ -58,10 +65,24 @@ pub(super) const BODIES: [&str; 14] = [
     r#"[{"errorCode": "REQUEST_LIMIT_EXCEEDED", "message": "concurrent"}]"#,
     "You have exceeded a secondary rate limit, please try after 2026-08-21T12:00:25Z.",
     r#"{"retry_after": 1e300, "details": {"retryAfterSeconds": -3}}"#,
+    r#"{"error": ["EService:Busy", "EAPI:Rate limit exceeded"]}"#,
+    r#"{"code": -1008, "msg": "Service Unavailable."}"#,
+    r#"{"code": -1015}"#,
+    r#"{"error": {"code": 80004, "is_transient": true, "reason": "QUOTA_EXCEEDED"}}"#,
+    r#"{"errors": [{"extensions": {"code": "COMPLEXITY_BUDGET_EXHAUSTED", "retry_in_seconds": 7}}]}"#,
+    r#"{"error_code": "FIELD_LIMIT_EXCEEDED", "error_data": {"retry_in_seconds": 15}}"#,
 ];
-const PATHS: [&str; 4] = ["/", "/graphql", "/api/chat.postMessage", "/w/api.php"];
-pub(super) const STATUSES: [u16; 16] = [
-    200, 202, 302, 400, 403, 404, 409, 410, 423, 429, 449, 477, 500, 503, 509, 529,
+const PATHS: [&str; 7] = [
+    "/",
+    "/graphql",
+    "/api/chat.postMessage",
+    "/w/api.php",
+    "/0/private/AddOrder",
+    "/v2",
+    "/api/v2/write",
+];
+pub(super) const STATUSES: [u16; 18] = [
+    200, 202, 302, 400, 403, 404, 408, 409, 410, 418, 423, 429, 449, 477, 500, 503, 509, 529,
 ];
 
 pub(super) type Answer = (u16, Vec<(usize, usize)>, usize, usize, bool);

@@ -46,7 +46,7 @@ const MAX_HOSTS: usize = 1 << ROW_BITS;
 
 impl Dialects {
     /// Creates the map of the built-in dialects and their public hosts, such as `api.github.com` and `*.amazonaws.com`:
-    /// 57 hosts. Services that run on their users' own hosts, such as Kubernetes, are not in it.
+    /// 60 hosts. Services that run on their users' own hosts, such as Kubernetes, are not in it.
     pub fn by_host() -> Self {
         let empty = Self {
             hosts: Vec::new(),
@@ -160,7 +160,7 @@ impl Classify for Dialects {
 }
 
 /// Hosts, exact or with `*` for the first labels, and the names of their dialects.
-const HOSTS: [(&str, &str); 57] = [
+const HOSTS: [(&str, &str); 60] = [
     ("api.github.com", "github"),
     ("gitlab.com", "gitlab"),
     ("*.atlassian.net", "atlassian"),
@@ -176,6 +176,7 @@ const HOSTS: [(&str, &str); 57] = [
     ("*.queue.core.windows.net", "azure"),
     ("*.table.core.windows.net", "azure"),
     ("graph.microsoft.com", "azure"),
+    ("*.oraclecloud.com", "oci"),
     ("api.kraken.com", "kraken"),
     ("*.binance.com", "binance"),
     ("api.stripe.com", "stripe"),
@@ -211,6 +212,8 @@ const HOSTS: [(&str, &str); 57] = [
     ("registry-1.docker.io", "docker_hub"),
     ("*.datadoghq.com", "datadog"),
     ("*.datadoghq.eu", "datadog"),
+    ("*.pagerduty.com", "pagerduty"),
+    ("*.cloud2.influxdata.com", "influxdb"),
     ("*.okta.com", "okta"),
     ("*.auth0.com", "auth0"),
     ("api.sendgrid.com", "sendgrid"),

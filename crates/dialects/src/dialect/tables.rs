@@ -114,6 +114,8 @@ dialects! {
         "HubSpot/hubspot-api-nodejs RetryDecorator; developers.hubspot.com, error handling";
     payment::idempotency "a server of the draft on keys of idempotency",
         "draft-ietf-httpapi-idempotency-key-header, section 2.7";
+    platforms::influxdb "InfluxDB Cloud",
+        "influxdata/docs-v2, InfluxDB Cloud limits and write API";
     exchanges::kraken "Kraken",
         "docs.kraken.com, Spot REST rate limits and error messages; support.kraken.com 360001491786; \
          knowm/XChange#4369";
@@ -131,8 +133,12 @@ dialects! {
         "docs.mod.io, rate limiting";
     records::monday "monday.com",
         "developer.monday.com, rate limits, error handling and changelog";
+    platforms::oci "Oracle Cloud Infrastructure",
+        "docs.oracle.com/iaas, API errors; oracle/oci-python-sdk retry_checkers.py", key "opc-retry-token";
     platforms::okta "Okta",
         "developer.okta.com, rate limit best practices";
+    platforms::pagerduty "PagerDuty",
+        "PagerDuty/developer-docs, Events API v1 and rate limits of the Events API";
     payment::paypal "PayPal",
         "developer.paypal.com, idempotency and error messages", key "paypal-request-id";
     records::prisjakt "Prisjakt",
@@ -168,7 +174,7 @@ dialects! {
 }
 
 /// Families, by the name of their dialect, and their members.
-pub(super) const FAMILIES: [(&str, &str); 13] = [
+pub(super) const FAMILIES: [(&str, &str); 14] = [
     ("akamai", "akamai_cloudlets"),
     ("atlassian", "confluence jira trello"),
     ("aws", "dynamodb ec2 kinesis lambda route53"),
@@ -189,6 +195,7 @@ pub(super) const FAMILIES: [(&str, &str); 13] = [
     ),
     ("mediawiki", "wikipedia"),
     ("monday", "monday_com"),
+    ("oci", "oracle oracle_cloud"),
     ("riot", "riot_games"),
     ("shopify", "shopify_graphql shopify_rest"),
     ("x", "twitter"),

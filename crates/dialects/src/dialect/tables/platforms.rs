@@ -1,6 +1,7 @@
-//! Platforms that other services run on: Kubernetes, Docker Hub, Datadog, Elasticsearch, Akamai, Okta, Auth0, gRPC.
+//! Platforms that other services run on: Kubernetes, Docker Hub, Oracle Cloud, Datadog, PagerDuty, InfluxDB,
+//! Elasticsearch, Akamai, Okta, Auth0, gRPC.
 
-use super::{HOUR, on};
+use super::{HOUR, on, seconds};
 use crate::dialect::{Interpretation, Location, Row};
 use http_retry_core::policy::rules::Value;
 use http_retry_core::policy::{Reason, Scope, Unit};
@@ -35,6 +36,43 @@ pub(super) fn docker_hub() -> Vec<Row> {
             .is(Interpretation::throttled()
                 .at_least(HOUR)
                 .because(Reason::RateLimited)),
+    ]
+}
+
+pub(super) fn oci() -> Vec<Row> {
+    vec![
+        // A state that is expected to become right after a while. Other conflicts are not transient.
+        on([409])
+            .json("/code", ["IncorrectState", "ExternalServerIncorrectState"])
+            .is(Interpretation::transient()),
+    ]
+}
+
+pub(super) fn pagerduty() -> Vec<Row> {
+    // An event was not ingested. "We suggest retrying 3 times with each request being 30 seconds apart."
+    let slow = || {
+        Interpretation::throttled()
+            .at_least(seconds(30))
+            .scope(Scope::Route)
+    };
+    vec![
+        // Version 1 of the Events API has 403 for it.
+        on([403]).path("/generic/*/create_event.json").is(slow()),
+        on([429]).path("/v2/*enqueue").is(slow()),
+    ]
+}
+
+pub(super) fn influxdb() -> Vec<Row> {
+    vec![
+        // The plan's number of series, which no wait changes.
+        on([503])
+            .text("series cardinality exceeds")
+            .is(Interpretation::permanent().because(Reason::QuotaExhausted)),
+        // "Temporarily unavailable to accept writes. The Retry-After header describes when to try the write again."
+        on([503])
+            .path("*/write")
+            .has_head("retry-after")
+            .is(Interpretation::throttled()),
     ]
 }
 
