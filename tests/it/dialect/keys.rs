@@ -42,6 +42,8 @@ fn a_key_counts_in_the_header_of_its_service() {
         1
     );
     assert_eq!(attempts(Some(Dialect::paypal()), "idempotency-key"), 2);
+    assert_eq!(attempts(None, "opc-retry-token"), 1);
+    assert_eq!(attempts(Some(Dialect::oci()), "opc-retry-token"), 2);
 }
 
 #[test]

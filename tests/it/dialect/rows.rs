@@ -45,6 +45,13 @@ fn an_unknown_name_is_told_the_nearest() {
     assert!(error.allowed().contains("gitlab") || error.allowed().contains("github"));
     assert_eq!(Dialect::get("bigquery").unwrap().name(), "google");
     assert_eq!(Dialect::get("azure-cosmos").unwrap().name(), "azure");
+    for (alias, name) in [
+        ("Meta", "facebook"),
+        ("oracle-cloud", "oci"),
+        ("riot-games", "riot"),
+    ] {
+        assert_eq!(Dialect::get(alias).unwrap().name(), name);
+    }
     for dialect in Dialect::all() {
         assert_eq!(Dialect::get(dialect.name()).unwrap().name(), dialect.name());
     }
