@@ -259,7 +259,11 @@ mod tests {
     #[test]
     fn each_host_of_the_map_has_a_built_in_dialect() {
         let built_in = Dialects::by_host();
-        let hosts: Vec<&str> = built_in.hosts.iter().map(|(host, _)| host.as_str()).collect();
+        let hosts: Vec<&str> = built_in
+            .hosts
+            .iter()
+            .map(|(host, _)| host.as_str())
+            .collect();
         assert_eq!(hosts, HOSTS.map(|(host, _)| host));
         assert_eq!(built_in.check(), Ok(()));
     }
