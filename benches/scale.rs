@@ -26,7 +26,9 @@ use http_retry::services::{Service, Services};
 use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;
 use http_retry::{Outcome, RetryPolicy, ServiceBudgets};
+use std::fs;
 use std::hint::black_box;
+use std::process::Command;
 use std::time::Instant;
 use table::Target::{self, AtMost};
 use tower::{Layer, ServiceExt};
@@ -42,6 +44,7 @@ fn main() {
     dialects();
     documents();
     hosts();
+    compile_time();
 }
 
 fn routing() {
@@ -158,7 +161,7 @@ fn documents() {
             .patch_service("s2500", changes.get(turn % 2).unwrap())
             .unwrap();
     });
-    table::beside("patch of one service", patch, load, AtMost(0.25));
+    table::beside("patch of one service", patch, load, AtMost(0.5));
 }
 
 fn document(services: usize) -> Document {
@@ -214,4 +217,35 @@ fn hosts_bytes(hosts: usize) -> f64 {
         }
     });
     taken.bytes_current as f64
+}
+
+/// Builds the family with `reqwest` from nothing, one crate at a time, and reads what cargo says of each.
+fn compile_time() {
+    table::head("seconds to compile, dev profile, one job");
+    let target = concat!(env!("CARGO_MANIFEST_DIR"), "/target/compile-time");
+    drop(fs::remove_dir_all(target));
+    let build = "build --quiet --jobs 1 --timings --package http-retry --no-default-features --features reqwest";
+    let status = Command::new(env!("CARGO"))
+        .args(build.split(' '))
+        .args(["--target-dir", target])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .status();
+    assert!(status.unwrap().success());
+    let page = fs::read_to_string(format!("{target}/cargo-timings/cargo-timing.html")).unwrap();
+    let (_, units) = page.split_once("UNIT_DATA = ").unwrap();
+    let (units, _) = units.split_once("];").unwrap();
+    let units: Vec<serde_json::Value> = serde_json::from_str(&format!("{units}]")).unwrap();
+    let seconds = |name: &str| {
+        let of_crate = units.iter().filter(|unit| unit["name"] == name);
+        of_crate
+            .filter_map(|unit| unit["duration"].as_f64())
+            .sum::<f64>()
+    };
+    let (core, root) = (seconds("http-retry-core"), seconds("http-retry"));
+    table::beside(
+        "http-retry and its core, beside reqwest",
+        core + root,
+        seconds("reqwest"),
+        AtMost(1.0),
+    );
 }
