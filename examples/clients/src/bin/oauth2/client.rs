@@ -16,7 +16,9 @@ pub async fn token(url: String) -> Result<BasicTokenResponse, Box<dyn std::error
         .set_client_secret(ClientSecret::new("secret".into()))
         .set_token_uri(TokenUrl::new(url)?);
     let exchange = client.exchange_client_credentials();
-    Ok(exchange.request_async(&|request| send(&http, request)).await?)
+    Ok(exchange
+        .request_async(&|request| send(&http, request))
+        .await?)
 }
 
 async fn send(http: &ClientWithMiddleware, request: HttpRequest) -> Result<HttpResponse, Error> {
