@@ -44,7 +44,6 @@ has_server() {
 clients() {
     local program name server
     step "clients: build" in_clients build --bins
-    step "clients: format" cargo fmt --all --check --manifest-path "$workspace/Cargo.toml"
     for program in "$workspace"/src/bin/*/; do
         name=$(basename "$program")
         case $name in
