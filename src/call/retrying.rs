@@ -167,7 +167,7 @@ impl<C: Client> CallState<C> {
 
     /// Moves the request to another service, if the plan names one, and returns the rebase of its URI.
     fn begin_failover(&mut self, plan: &RetryPlan) -> Option<Rebase> {
-        let destination = self.route.destinations().get(plan.failover()?)?.clone();
+        let destination = self.route.destination(plan.failover()?)?.clone();
         let head = self.head.as_mut()?;
         // A later failover must strip the credentials of every service that the request has gone by so far.
         head.credentials

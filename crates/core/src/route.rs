@@ -24,10 +24,12 @@ use crate::report::DeadLetters;
 use http::uri::Scheme;
 use http::{HeaderMap, Method, StatusCode, Uri};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// A few items by name.
+type ByName<T> = Arc<[(Arc<str>, T)]>;
 
 /// The policy of a request, the budget that pays for its retries, and the name of its service.
 ///
@@ -44,11 +46,11 @@ pub struct Route {
     pub(crate) service: Option<Arc<str>>,
     pub(crate) overrides: Overrides,
     /// The budgets named by the policy's rules.
-    pub(crate) budgets: Arc<BTreeMap<Arc<str>, RetryBudget>>,
+    pub(crate) budgets: ByName<RetryBudget>,
     /// The services named by the policy's failovers.
-    pub(crate) destinations: Arc<BTreeMap<Arc<str>, Destination>>,
+    pub(crate) destinations: ByName<Destination>,
     /// The observer named by the policy's `dead_letter`.
-    pub(crate) dead_letters: Arc<BTreeMap<Arc<str>, Arc<dyn DeadLetters>>>,
+    pub(crate) dead_letters: ByName<Arc<dyn DeadLetters>>,
     /// The base URL of the service, if known.
     pub(crate) base: Option<Uri>,
     /// `true` if the request's head may be needed after the request itself is gone.
@@ -282,21 +284,28 @@ impl Route {
     /// Returns the budgets named by the policy's rules.
     #[inline]
     pub fn rule_budgets(&self) -> impl Iterator<Item = &RetryBudget> {
-        self.budgets.values()
+        self.budgets.iter().map(|(_, budget)| budget)
     }
 
     /// Returns the services named by the policy's failovers.
     #[must_use]
     #[inline]
-    pub fn destinations(&self) -> &BTreeMap<Arc<str>, Destination> {
+    pub fn destinations(&self) -> &[(Arc<str>, Destination)] {
         &self.destinations
+    }
+
+    /// Returns the service with this name, if the policy's failovers name it.
+    #[must_use]
+    #[inline]
+    pub fn destination(&self, name: &str) -> Option<&Destination> {
+        named(&self.destinations, name)
     }
 
     /// Returns the observer with this name, if the policy's `dead_letter` names it.
     #[must_use]
     #[inline]
     pub fn dead_letters(&self, name: &str) -> Option<&Arc<dyn DeadLetters>> {
-        self.dead_letters.get(name)
+        named(&self.dead_letters, name)
     }
 
     /// Returns `true` if the request's head may be needed after the request itself is gone.
@@ -309,7 +318,7 @@ impl Route {
     /// Pays for a planned retry, from the budget that the plan names if this route has it, else from `otherwise`.
     #[must_use]
     pub fn ask(&self, plan: RetryPlan, otherwise: &RetryBudget, now: Duration) -> PaymentResult {
-        let named = plan.budget().and_then(|name| self.budgets.get(name));
+        let named = plan.budget().and_then(|name| named(&self.budgets, name));
         named.unwrap_or(otherwise).ask(plan, now)
     }
 
@@ -337,6 +346,12 @@ impl Route {
             && self.budgets.is_empty()
             && !self.keeps_head
     }
+}
+
+/// Returns the item with a name.
+fn named<'a, T>(items: &'a [(Arc<str>, T)], name: &str) -> Option<&'a T> {
+    let mut items = items.iter();
+    items.find_map(|(own, item)| (**own == *name).then_some(item))
 }
 
 /// Returns host and port of a URI, or else of `host`, in lower case, without user info and without a default port.

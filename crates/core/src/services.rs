@@ -54,7 +54,7 @@ use crate::policy::RetryPolicy;
 use crate::report::DeadLetters;
 pub use crate::route::SharedServices;
 use crate::route::{self, RequestHead, Router};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -76,9 +76,9 @@ struct ServicesInner {
 #[derive(Clone, Default)]
 struct KeptBudgets {
     /// The names of the budgets that were given.
-    named: BTreeSet<Arc<str>>,
+    named: HashSet<Arc<str>>,
     /// The budgets of services that were given none, and whether the service is out of the fleet.
-    own: BTreeMap<Arc<str>, (bool, RetryBudget)>,
+    own: HashMap<Arc<str>, (bool, RetryBudget)>,
     /// The budgets of hosts without a service.
     hosts: ServiceBudgets,
 }
@@ -88,14 +88,14 @@ impl Services {
     pub fn builder(policy: RetryPolicy) -> ServicesBuilder {
         ServicesBuilder {
             policy,
-            services: BTreeMap::new(),
+            services: HashMap::new(),
             twice: None,
             before: KeptBudgets::default(),
             built: None,
             rest_budget: None,
             fleet: None,
-            budgets: BTreeMap::new(),
-            dead_letters: BTreeMap::new(),
+            budgets: HashMap::new(),
+            dead_letters: HashMap::new(),
         }
     }
 
@@ -147,7 +147,7 @@ impl Services {
 
     /// Returns the names of the services, in alphabetical order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.services.by_name.keys().map(|name| &**name)
+        names_in_order(&self.0.services.by_name).into_iter()
     }
 }
 
@@ -156,7 +156,7 @@ impl Services {
 #[must_use]
 pub struct ServicesBuilder {
     policy: RetryPolicy,
-    services: BTreeMap<Arc<str>, Arc<Service>>,
+    services: HashMap<Arc<str>, Arc<Service>>,
     /// The first name that was used for two services.
     twice: Option<Arc<str>>,
     before: KeptBudgets,
@@ -164,8 +164,8 @@ pub struct ServicesBuilder {
     built: Option<Services>,
     rest_budget: Option<RetryBudget>,
     fleet: Option<Arc<dyn SharedServices>>,
-    budgets: BTreeMap<Arc<str>, RetryBudget>,
-    dead_letters: BTreeMap<Arc<str>, Arc<dyn DeadLetters>>,
+    budgets: HashMap<Arc<str>, RetryBudget>,
+    dead_letters: HashMap<Arc<str>, Arc<dyn DeadLetters>>,
 }
 
 impl ServicesBuilder {
@@ -284,11 +284,18 @@ impl Router for Services {
     }
 }
 
+/// Returns the names in alphabetical order, for people who read them.
+fn names_in_order<T>(named: &HashMap<Arc<str>, T>) -> Vec<&str> {
+    let mut names: Vec<&str> = named.keys().map(|name| &**name).collect();
+    names.sort_unstable();
+    names
+}
+
 /// Shows only names, since the rest may hold secrets.
 impl fmt::Debug for Services {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Services")
-            .field("services", &self.0.services.by_name.keys())
+            .field("services", &names_in_order(&self.0.services.by_name))
             .finish_non_exhaustive()
     }
 }
@@ -296,9 +303,9 @@ impl fmt::Debug for Services {
 impl fmt::Debug for ServicesBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServicesBuilder")
-            .field("services", &self.services.keys())
-            .field("budgets", &self.budgets.keys())
-            .field("dead_letters", &self.dead_letters.keys())
+            .field("services", &names_in_order(&self.services))
+            .field("budgets", &names_in_order(&self.budgets))
+            .field("dead_letters", &names_in_order(&self.dead_letters))
             .finish_non_exhaustive()
     }
 }

@@ -6,7 +6,7 @@ use super::map::Counters;
 use super::map::{Permit, Slot};
 use super::micros;
 use super::peer::Peer;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, Weak};
 use std::task::Waker;
@@ -356,7 +356,7 @@ pub(super) struct WaitQueue {
     /// The waiters that were never sent.
     newcomers: BTreeSet<WaiterId>,
     /// The waiters that may go but have not polled since.
-    granted: BTreeMap<WaiterId, (Waiting, CallNumber)>,
+    granted: HashMap<WaiterId, (Waiting, CallNumber)>,
     last_number: u64,
     /// The time of the next waiter's turn, if nothing happens before.
     pub(super) turn: u64,

@@ -156,12 +156,32 @@ pub struct NamesUsed<'a> {
 }
 
 impl RetryPolicy {
-    /// Returns the names in the policy's rules, and in those of the policies that they retry by.
+    /// Returns the names in the policy's rules, and in those of the policies that they retry by, each once and in
+    /// alphabetical order.
     #[must_use]
     pub fn names_used(&self) -> NamesUsed<'_> {
         let mut names = NamesUsed::default();
         self.rules().names(&mut names);
+        for names in [
+            &mut names.failovers,
+            &mut names.budgets,
+            &mut names.dead_letters,
+        ] {
+            names.sort_unstable();
+            names.dedup();
+        }
         names
+    }
+}
+
+impl NamesUsed<'_> {
+    pub(crate) fn is_empty(&self) -> bool {
+        let Self {
+            failovers,
+            budgets,
+            dead_letters,
+        } = self;
+        failovers.is_empty() && budgets.is_empty() && dead_letters.is_empty()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Services in the order of their failovers, without cycles and in chains of bounded length.
 
 use super::ServiceEntry;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ pub(crate) const MAX_CHAIN: usize = 16;
 #[derive(Default)]
 pub(crate) struct Chains {
     /// The built services, each with the length of the longest chain that starts at it.
-    made: BTreeMap<Arc<str>, (Arc<ServiceEntry>, usize)>,
+    made: HashMap<Arc<str>, (Arc<ServiceEntry>, usize)>,
     path: Vec<Arc<str>>,
 }
 
@@ -39,8 +39,8 @@ impl Chains {
         self.path.pop();
         let all = service.routes.iter().map(|(_, _, route)| route);
         let all = all.chain([&service.rest]);
-        let next = all.flat_map(|route| route.destinations.keys());
-        let lengths = next.filter_map(|name| Some(self.made.get(name)?.1));
+        let next = all.flat_map(|route| route.destinations.iter());
+        let lengths = next.filter_map(|(name, _)| Some(self.made.get(name)?.1));
         let length = lengths.max().unwrap_or_default().saturating_add(1);
         let name = Arc::clone(&service.name);
         self.made.insert(name, (Arc::clone(&service), length));
@@ -81,7 +81,7 @@ impl Chains {
     }
 
     /// Returns all services that were built.
-    pub(crate) fn services(self) -> BTreeMap<Arc<str>, Arc<ServiceEntry>> {
+    pub(crate) fn services(self) -> HashMap<Arc<str>, Arc<ServiceEntry>> {
         let made = self.made.into_iter();
         made.map(|(name, (service, _))| (name, service)).collect()
     }

@@ -4,12 +4,12 @@ use super::matching::Matching;
 use super::{HostMap, RequestHead, Route, Router};
 use crate::policy::without_port;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Services by name and by host, and the route for requests that belong to none.
 pub(crate) struct ServiceTable {
-    pub(crate) by_name: BTreeMap<Arc<str>, Arc<ServiceEntry>>,
+    pub(crate) by_name: HashMap<Arc<str>, Arc<ServiceEntry>>,
     /// The services whose match names hosts, under each of these.
     by_host: HostMap<Arc<ServiceEntry>>,
     /// The services whose match names no host.
@@ -26,7 +26,7 @@ pub(crate) struct ServiceEntry {
 }
 
 impl ServiceTable {
-    pub(crate) fn new(by_name: BTreeMap<Arc<str>, Arc<ServiceEntry>>, rest: Arc<Route>) -> Self {
+    pub(crate) fn new(by_name: HashMap<Arc<str>, Arc<ServiceEntry>>, rest: Arc<Route>) -> Self {
         let (mut by_host, mut at_any_host) = (HostMap::default(), Vec::new());
         for service in by_name.values() {
             let Some(matching) = &service.matching else {

@@ -1,17 +1,19 @@
 //! Builds services into the routes that requests use, failover targets first.
 
 use super::service::{LevelSettings, Service};
-use super::{KeptBudgets, ServicesBuilder, ServicesInner};
+use super::{KeptBudgets, ServicesBuilder, ServicesInner, names_in_order};
 use crate::budget::services::Budgets;
 use crate::budget::{NEVER_REFILLS, RetryBudget};
 use crate::error::ConfigError;
 use crate::report::warn_of_misuse;
 use crate::route::{self, Broken, Chains, Destination, Route};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 struct Builder<'a> {
     given: &'a ServicesBuilder,
+    /// In alphabetical order, so that errors come in an order that stays.
+    services: Vec<&'a Arc<Service>>,
     chains: Chains,
     budgets: KeptBudgets,
     errors: Vec<ConfigError>,
@@ -21,27 +23,30 @@ struct Builder<'a> {
 type ServiceBudget<'a> = (&'a Service, &'a RetryBudget);
 
 pub(super) fn services(given: &ServicesBuilder) -> Result<ServicesInner, Vec<ConfigError>> {
+    let mut services: Vec<_> = given.services.values().collect();
+    services.sort_unstable_by_key(|service| service.name());
     let mut builder = Builder {
         given,
+        services,
         chains: Chains::default(),
         budgets: KeptBudgets {
             named: given.budgets.keys().cloned().collect(),
             hosts: given.before.hosts.clone(),
-            own: BTreeMap::new(),
+            own: HashMap::new(),
         },
         errors: Vec::new(),
     };
     builder.check();
     builder.warn();
-    // Each call also builds the services that this one fails over to, so the alphabetical order does not matter.
-    for service in given.services.values() {
+    // Each call also builds the services that this one fails over to.
+    for service in builder.services.clone() {
         builder.service(service);
     }
     let rest = Route {
         names_budget: given.rest_budget.is_some(),
         ..Route::with_budgets(given.policy.clone(), builder.budget_of_the_rest())
     };
-    let rest = builder.route("services", rest);
+    let rest = builder.with_names(None, rest);
     if !builder.errors.is_empty() {
         return Err(builder.errors);
     }
@@ -63,7 +68,8 @@ impl Builder<'_> {
             self.errors.push(twice);
         }
         let mut matches = HashMap::new();
-        for (name, service) in &self.given.services {
+        for service in &self.services {
+            let name = service.name();
             if self.given.built_entry(service).is_none() {
                 self.errors.extend(service.check().err());
             }
@@ -81,9 +87,9 @@ impl Builder<'_> {
 
     /// Warns once about each budget that never refills.
     fn warn(&self) {
-        let of_services = self.given.services.iter();
-        let of_services =
-            of_services.filter_map(|(name, service)| Some((name, service.place.budget.as_ref()?)));
+        let of_services = self.services.iter();
+        let of_services = of_services
+            .filter_map(|service| Some((service.name(), service.place.budget.as_ref()?)));
         for (name, budget) in self.given.budgets.iter().chain(of_services) {
             let is_new = !self.given.before.named.contains(name);
             if is_new && budget.never_refills() {
@@ -149,11 +155,11 @@ impl Builder<'_> {
         let mut routes = Vec::with_capacity(service.routes.len());
         for route in &service.routes {
             let label = format!("{name}/{}", route.place.name);
-            let found = self.route_of((service, &own), &route.place, label);
+            let found = self.route_of((service, &own), &route.place, &label);
             let matching = route.place.matching.clone();
             routes.push((Arc::clone(&route.place.name), matching, found));
         }
-        let rest = self.route_of((service, &own), &service.place, name.to_string());
+        let rest = self.route_of((service, &own), &service.place, name);
         let matching = service.place.matching.clone();
         self.chains.end(Arc::new(route::ServiceEntry {
             name: Arc::clone(name),
@@ -168,9 +174,8 @@ impl Builder<'_> {
         &mut self,
         (service, own): ServiceBudget<'_>,
         place: &LevelSettings,
-        label: String,
+        label: &str,
     ) -> Arc<Route> {
-        let field = format!("services.{label}");
         let budget = place.budget.as_ref();
         let own_or_given = Budgets::One(budget.unwrap_or(own).clone());
         let route = Route {
@@ -179,35 +184,40 @@ impl Builder<'_> {
             service: Some(Arc::clone(service.name())),
             overrides: service.overrides.by(&place.policy),
             base: service.base_url.clone(),
-            ..Route::with_budgets(place.policy.named(label), own_or_given)
+            ..Route::with_budgets(place.policy.named(label.to_owned()), own_or_given)
         };
-        Arc::new(self.route(&field, route))
+        Arc::new(self.with_names(Some(label), route))
     }
 
-    /// Resolves the names that the route's policy uses.
-    fn route(&mut self, field: &str, mut route: Route) -> Route {
+    /// Resolves the names that the route's policy uses. An error names the route by its label.
+    fn with_names(&mut self, label: Option<&str>, mut route: Route) -> Route {
         let policy = route.policy().clone();
         let names = policy.names_used();
-        let mut destinations = BTreeMap::new();
+        if names.is_empty() {
+            return route;
+        }
+        let field = label.map_or_else(
+            || "services".to_owned(),
+            |label| format!("services.{label}"),
+        );
+        let mut destinations = Vec::new();
         for name in names.failovers {
-            match self.destination(field, name) {
-                Ok(destination) => {
-                    destinations.insert(Arc::clone(name), destination);
-                }
+            match self.destination(&field, name) {
+                Ok(destination) => destinations.push((Arc::clone(name), destination)),
                 Err(error) => self.errors.push(error),
             }
         }
         let given = self.given;
-        let budgets = self.named((field, "budget"), &names.budgets, &given.budgets);
+        let budgets = self.named((&field, "budget"), &names.budgets, &given.budgets);
         let dead_letters = self.named(
-            (field, "dead_letter"),
+            (&field, "dead_letter"),
             &names.dead_letters,
             &given.dead_letters,
         );
         route.keeps_head |= !destinations.is_empty() || !dead_letters.is_empty();
-        route.destinations = Arc::new(destinations);
-        route.budgets = Arc::new(budgets);
-        route.dead_letters = Arc::new(dead_letters);
+        route.destinations = destinations.into();
+        route.budgets = budgets.into();
+        route.dead_letters = dead_letters.into();
         route
     }
 
@@ -215,8 +225,7 @@ impl Builder<'_> {
         let wrong = |allowed| ConfigError::new(format!("{field}.failover"), name, allowed);
         let given = self.given;
         let Some(service) = given.services.get(name) else {
-            let known: Vec<&str> = given.services.keys().map(|name| &**name).collect();
-            let known = known.join(", ");
+            let known = names_in_order(&given.services).join(", ");
             return Err(wrong(format!("is no service: there are {known}")));
         };
         let Some(base) = service.base_url.clone() else {
@@ -237,16 +246,15 @@ impl Builder<'_> {
         &mut self,
         (field, what): (&str, &str),
         names: &[&Arc<str>],
-        known: &BTreeMap<Arc<str>, T>,
-    ) -> BTreeMap<Arc<str>, T> {
-        let mut found = BTreeMap::new();
+        known: &HashMap<Arc<str>, T>,
+    ) -> Vec<(Arc<str>, T)> {
+        let mut found = Vec::new();
         for name in names {
             if let Some(known) = known.get(*name) {
-                found.insert(Arc::clone(name), known.clone());
+                found.push((Arc::clone(name), known.clone()));
                 continue;
             }
-            let all: Vec<&str> = known.keys().map(|name| &**name).collect();
-            let all = all.join(", ");
+            let all = names_in_order(known).join(", ");
             let allowed = format!("has no such name among the services: there are [{all}]");
             let field = format!("{field}.{what}");
             self.errors.push(ConfigError::new(field, name, allowed));

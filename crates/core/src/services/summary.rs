@@ -1,11 +1,11 @@
 //! The policy, rules and costs of each entry that a request can match.
 
-use super::ServicesInner;
+use super::{ServicesInner, names_in_order};
 use crate::budget::RetryBudget;
 use crate::budget::services::Budgets;
 use crate::policy::{Action, Decimal, RetryPolicy, WorstCase};
 use crate::route::{Route, ServiceEntry, ServiceTable};
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A service or route that a request can match, with its policy, rules and budget, for a program to print or to check
@@ -64,10 +64,13 @@ pub(super) fn routes(inner: &ServicesInner) -> Vec<RouteSummary> {
     let in_fleet = inner.given.fleet.is_some();
     let mut costs = Costs {
         services,
-        known: BTreeMap::new(),
+        known: HashMap::new(),
     };
     let mut all = Vec::new();
-    for (name, service) in &services.by_name {
+    for name in names_in_order(&services.by_name) {
+        let Some(service) = services.by_name.get(name) else {
+            continue;
+        };
         for (route, _, found) in &service.routes {
             all.push(summary(Some(name), Some(route), found, &mut costs));
         }
@@ -126,14 +129,14 @@ fn rules(policy: &RetryPolicy) -> Vec<(String, String)> {
 /// The costs of requests at each service, computed once. Failovers have no cycles, so the recursion ends.
 struct Costs<'a> {
     services: &'a ServiceTable,
-    known: BTreeMap<&'a str, WorstCase>,
+    known: HashMap<&'a str, WorstCase>,
 }
 
 impl<'a> Costs<'a> {
     fn of_route(&mut self, route: &'a Route) -> WorstCase {
         let here = route.policy().worst_case();
-        let targets = route.destinations.keys();
-        let there = targets.filter_map(|name| self.of_service(name));
+        let targets = route.destinations.iter();
+        let there = targets.filter_map(|(name, _)| self.of_service(name));
         match there.reduce(WorstCase::max) {
             Some(there) => here.and_then(there),
             None => here,

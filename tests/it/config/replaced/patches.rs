@@ -155,7 +155,7 @@ fn a_patch_builds_only_the_service_and_those_that_name_it() {
         [true, true, false, false, true]
     );
     assert_eq!(after[2].policy().retry_limit(), 5);
-    let backup = &after[3].destinations()["changed"].service;
+    let backup = &after[3].destination("changed").unwrap().service;
     let uri = Uri::from_static("https://changed.example/v1");
     let there = backup.route(&RequestHead::new(&Method::GET, &uri), None);
     assert_eq!(there.policy().retry_limit(), 5);
