@@ -62,10 +62,7 @@ impl Resolver<'_> {
         let builder = rules.fold(builder, RetryPolicyBuilder::rule);
         let otherwise = extras.otherwise.into_iter();
         let builder = otherwise.fold(builder, RetryPolicyBuilder::otherwise);
-        let origins = extras.origins.into_iter();
-        let builder = origins.fold(builder, |builder, (field, text, from)| {
-            builder.origin(field, text, from)
-        });
+        let builder = builder.origins(extras.origins);
         builder.build().unwrap_or_else(|error| {
             self.refused(retry, &error);
             // Never used: a document with a problem is rejected.

@@ -52,7 +52,7 @@ pub struct RetryBudgetBuilder {
 
 const DEFAULT_CAPACITY: u32 = 20;
 const DEFAULT_GROWTH: Duration = Duration::from_millis(250);
-const DEFAULT_PER_SUCCESS: f64 = 0.1;
+const DEFAULT_PER_SUCCESS: Decimal = Decimal::from_micros(100_000);
 const MAX_CAPACITY: u32 = 1_000_000_000;
 const MAX_RATE: u32 = 1_000_000;
 const MAX_RATIO: u32 = 1_000;
@@ -64,7 +64,7 @@ impl Default for RetryBudgetBuilder {
             growth: None,
             initial: None,
             per_second: Decimal::ZERO,
-            per_success: Decimal::from(DEFAULT_PER_SUCCESS),
+            per_success: DEFAULT_PER_SUCCESS,
             retry_cost: Decimal::ONE,
             timeout_cost: None,
             gated_cost: Decimal::ZERO,

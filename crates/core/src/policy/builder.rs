@@ -6,7 +6,7 @@ mod on_policy;
 mod rules;
 
 use super::classifier::Classify;
-use super::rules::{Origin, Rule, Rules};
+use super::rules::{Origin, Rule};
 use super::verdict::Verdict;
 use super::{
     Backoff, IntoVerdict, Methods, Outcome, OwnError, RetryPolicy, Rewrite, Settings, StreamHolder,
@@ -38,7 +38,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct RetryPolicyBuilder {
-    settings: Settings,
+    /// Shared with the policy that the builder started from, until a setter changes it.
+    settings: Arc<Settings>,
     max_retries: Option<u32>,
     max_attempts: Option<u32>,
     max_refused: Option<u32>,
@@ -51,9 +52,8 @@ pub struct RetryPolicyBuilder {
 impl RetryPolicy {
     /// Returns a builder that starts from [`RetryPolicy::background`]; the policy that it builds is named `custom`.
     pub fn builder() -> RetryPolicyBuilder {
-        let mut builder = Self::background().to_builder();
-        builder.settings.name = "custom".into();
-        builder
+        let builder = Self::background().to_builder();
+        builder.with(|settings| settings.name = "custom".into())
     }
 
     /// Returns a builder that starts from this policy, which does not change.
@@ -67,7 +67,7 @@ impl RetryPolicy {
     /// ```
     pub fn to_builder(&self) -> RetryPolicyBuilder {
         RetryPolicyBuilder {
-            settings: Settings::clone(&self.0),
+            settings: Arc::clone(&self.0),
             max_retries: None,
             max_attempts: None,
             max_refused: None,
@@ -247,27 +247,30 @@ impl RetryPolicyBuilder {
         self.with(|settings| settings.name = name.into())
     }
 
-    /// Records the origin of a setting for [`RetryPolicy::explain`]: its field, its value as text, and the location. It
-    /// is for a program that assembles policies from files of its own. A policy with an origin is not called changed.
+    /// Records the origins of settings for [`RetryPolicy::explain`]: of each, its field, its value as text, and the
+    /// location. They are for a program that assembles policies from files of its own. A policy with origins is not
+    /// called changed.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
     ///
-    /// let policy = RetryPolicy::builder().max_retries(2).origin("max_retries", "2", "retry.toml");
+    /// let policy = RetryPolicy::builder().max_retries(2).origins([("max_retries", "2", "retry.toml")]);
     /// assert!(policy.build()?.explain().contains("max_retries: 2 (from retry.toml)"));
     /// # Ok::<(), http_retry::ConfigError>(())
     /// ```
-    pub fn origin(
-        mut self,
-        field: impl Into<Cow<'static, str>>,
-        value: impl Into<Arc<str>>,
-        from: impl Into<Arc<str>>,
-    ) -> Self {
-        self.origins.push(Origin {
-            field: field.into(),
-            value: value.into(),
-            from: from.into(),
-        });
+    pub fn origins<F, V, L>(mut self, origins: impl IntoIterator<Item = (F, V, L)>) -> Self
+    where
+        F: Into<Cow<'static, str>>,
+        V: Into<Arc<str>>,
+        L: Into<Arc<str>>,
+    {
+        let origins = origins.into_iter();
+        self.origins
+            .extend(origins.map(|(field, value, from)| Origin {
+                field: field.into(),
+                value: value.into(),
+                from: from.into(),
+            }));
         self
     }
 
@@ -292,25 +295,21 @@ impl RetryPolicyBuilder {
             return Err(error);
         }
         let max_refused = self.refused_limit();
-        let settings = Settings {
-            max_retries,
-            max_refused,
-            // A limit above 0 makes the preset `never` an ordinary policy.
-            never: self.settings.never && max_retries == 0,
-            // The origins show what was changed.
-            changed: self.origins.is_empty(),
-            rules: Rules {
-                list: self.rules.into(),
-                origins: self.origins.into(),
-                ..self.settings.rules
-            },
-            ..self.settings
-        };
+        let mut built = self.settings;
+        let settings = Arc::make_mut(&mut built);
+        settings.max_retries = max_retries;
+        settings.max_refused = max_refused;
+        // A limit above 0 makes the preset `never` an ordinary policy.
+        settings.never &= max_retries == 0;
+        // The origins show what was changed.
+        settings.changed = self.origins.is_empty();
+        settings.rules.list = self.rules.into();
+        settings.rules.origins = self.origins.into();
         settings.check()?;
         // Only a limit that was set here: that of a preset has no effect without a gate, and does no harm.
         settings.check_refused(self.max_refused)?;
         settings.check_waits()?;
-        Ok(RetryPolicy(Arc::new(settings)))
+        Ok(RetryPolicy(built))
     }
 
     /// Builds a preset of your own, under this name in [`RetryPolicy::explain`].
@@ -327,15 +326,16 @@ impl RetryPolicyBuilder {
     ///
     /// As [`build`](Self::build).
     pub fn preset(self, name: &'static str) -> Result<RetryPolicy, ConfigError> {
-        let built = self.build()?;
-        let mut settings = Settings::clone(&built.0);
+        let RetryPolicy(mut built) = self.build()?;
+        let settings = Arc::make_mut(&mut built);
         // These settings are the preset, so `explain` must not call them changed.
-        (settings.name, settings.changed) = (name.into(), false);
-        Ok(RetryPolicy(Arc::new(settings)))
+        settings.changed = false;
+        settings.name = name.into();
+        Ok(RetryPolicy(built))
     }
 
     fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
-        change(&mut self.settings);
+        change(Arc::make_mut(&mut self.settings));
         self
     }
 
