@@ -25,7 +25,7 @@ impl Resolver<'_> {
                 self.wrong(given, "by_host is no dialect: name one");
             }
             let path = Path::default().key("dialects").key(name);
-            if let (Err(error), false) = (own.check(), self.problems.are_within(path.as_str())) {
+            if let (Err(error), false) = (own.check(), self.problems.are_within(&path)) {
                 let cause = format!("{} {}", error.given(), error.allowed());
                 self.problems.add(&path, &"", cause);
             }
@@ -39,7 +39,7 @@ impl Resolver<'_> {
             ("as", row.value.class.is_some(), "as: throttled"),
         ] {
             let path = path.key(key);
-            if !is_given && !self.problems.contains(path.as_str()) {
+            if !is_given && !self.problems.contains(&path) {
                 self.problems
                     .add(&path, &"", format!("is missing: write {write}"));
             }

@@ -258,7 +258,7 @@ impl LevelSpec {
 
 impl Spec {
     /// Reads a document, and reports every problem within one part of it.
-    pub(super) fn read(document: &Value, problems: &Diagnostics) -> Self {
+    pub(super) fn read<'a>(document: &'a Value, problems: &'a Diagnostics) -> Self {
         if let Err(cause) = document.check_size() {
             problems.add(&Path::default(), document, cause);
             return Self::default();
@@ -293,10 +293,10 @@ impl Spec {
 
     /// Reads the services of a document in which everything else is as in `self`. Services that `is_unchanged` accepts
     /// are not read.
-    pub(super) fn with_services(
+    pub(super) fn with_services<'a>(
         &self,
-        document: &Value,
-        problems: &Diagnostics,
+        document: &'a Value,
+        problems: &'a Diagnostics,
         is_unchanged: impl Fn(&str) -> bool,
     ) -> Self {
         let parts = Parts {
@@ -320,14 +320,14 @@ impl Spec {
 
 /// A block whose parts are checked together.
 struct Parts<'a> {
-    path: Path,
+    path: Path<'a>,
     problems: &'a Diagnostics,
 }
 
-impl Parts<'_> {
+impl<'a> Parts<'a> {
     fn required(&self, key: &str, is_given: bool, write: &str) {
         let path = self.path.key(key);
-        if !is_given && !self.problems.contains(path.as_str()) {
+        if !is_given && !self.problems.contains(&path) {
             let cause = format!("is missing: write {write}");
             self.problems.add(&path, &"", cause);
         }
@@ -336,7 +336,7 @@ impl Parts<'_> {
     fn check_fleet(&self, keys: Option<&FleetKeys>) {
         let path = self.path.key("fleet");
         // A key that could not be read would look like a missing one.
-        let Some(keys) = keys.filter(|_| !self.problems.are_within(path.as_str())) else {
+        let Some(keys) = keys.filter(|_| !self.problems.are_within(&path)) else {
             return;
         };
         // A fleet of the program has its own settings.
@@ -386,7 +386,7 @@ impl Parts<'_> {
     fn budget(&self, given: Spanned<BudgetKeys>) -> BudgetKeys {
         let path = given.path();
         // A number that could not be read would look like a missing one.
-        let is_read = !self.problems.are_within(path.as_str());
+        let is_read = !self.problems.are_within(&path);
         if let (true, Err(error)) = (is_read, given.value.builder().build()) {
             let field = error.field().trim_start_matches("budget.");
             let bound = match field {
@@ -405,7 +405,7 @@ impl Parts<'_> {
         given.value
     }
 
-    fn services(&self, document: &Value) -> BTreeMap<String, Arc<ServiceSpec>> {
+    fn services(&self, document: &'a Value) -> BTreeMap<String, Arc<ServiceSpec>> {
         let path = self.path.key("services");
         let Some(services) = document.map_at("services") else {
             // A key with a null counts as absent.
@@ -429,7 +429,7 @@ impl Parts<'_> {
     }
 
     /// Reads one service. They are read separately, so that a reload can skip unchanged ones.
-    fn service_at(&self, name: &str, value: &Value) -> Option<Arc<ServiceSpec>> {
+    fn service_at(&self, name: &'a str, value: &'a Value) -> Option<Arc<ServiceSpec>> {
         let path = self.path.key("services").key(name);
         // Read even if the name is invalid, so that the problems inside are reported too.
         let Checked(read) = Reader::read_at(value, path.clone(), self.problems, Retry::KEYS);

@@ -58,7 +58,7 @@ pub(super) fn share(services: ServicesBuilder, fleet: &Fleet) -> ServicesBuilder
 fn named(
     name: &str,
     names: &RegisteredNames,
-    path: &Path,
+    path: &Path<'_>,
     problems: &Diagnostics,
 ) -> Option<Fleet> {
     let fleet = names.fleets.get(name);
@@ -68,7 +68,7 @@ fn named(
             what: format!("\"{name}\" is no fleet of this program"),
             known: names.fleets.keys().map(|name| &**name),
         };
-        problems.unknown(path.key("use").as_str(), &name, unknown);
+        problems.unknown(&path.key("use"), &name, unknown);
     }
     fleet.cloned()
 }
@@ -77,7 +77,7 @@ fn named(
 fn build(
     keys: &FleetKeys,
     (key, url): (&str, &str),
-    path: &Path,
+    path: &Path<'_>,
     problems: &Diagnostics,
 ) -> Option<Fleet> {
     let prefix = keys.prefix.iter().cloned();

@@ -48,7 +48,7 @@ impl Resolver<'_> {
             .flat_map(|end| end.needless.drain(..))
         {
             let cause = format!("{key} has no effect without failover");
-            self.problems.at(&from, &"", cause);
+            self.problems.add(&from, &"", cause);
         }
         // Taken, so that the merged layer does not pass on the name.
         let Some(uses) = own.uses.take() else {
@@ -174,20 +174,20 @@ impl Resolver<'_> {
                 what: format!("\"{name}\" is no service"),
                 known: services.keys().map(String::as_str),
             };
-            self.problems.unknown(from, &name, unknown);
+            self.problems.unknown(&from, &name, unknown);
             return None;
         };
         if service.base_url.is_none() {
             let path = Path::default().key("services").key(name).key("base_url");
-            let cause = format!("\"{name}\" has no place to go to: give {}", path.as_str());
-            self.problems.at(from, &name, cause);
+            let cause = format!("\"{name}\" has no place to go to: give {path}");
+            self.problems.add(&from, &name, cause);
             return None;
         }
         Some(service)
     }
 
     pub(super) fn wrong<T>(&self, given: &Spanned<T>, cause: impl Into<String>) {
-        self.problems.at(&given.from, &given.text, cause);
+        self.problems.add(&given.from, &given.text, cause);
     }
 
     /// Reports a name that is not among the known ones.

@@ -140,7 +140,7 @@ fn fleet_of(
         }
         None => {
             // Invalid keys are reported already, and would look like missing ones.
-            let is_valid = !problems.contains("fleet");
+            let is_valid = !problems.contains(&"fleet");
             let keys = spec.fleet.as_ref().filter(|_| is_valid);
             fleet::join(keys?, names, problems)
         }
@@ -313,7 +313,7 @@ impl<'a> All<'a> {
             // Without any problem the error would be lost, and the document would count as valid.
             if problems.is_empty() {
                 let cause = format!("{given} is not allowed: {}", error.allowed());
-                problems.at(error.field(), &given, cause);
+                problems.add(&error.field(), &given, cause);
             }
             return;
         };
@@ -331,7 +331,7 @@ impl<'a> All<'a> {
         };
         self.resolver
             .problems
-            .at(from, &service, format!("{broken}{why}"));
+            .add(&from, &service, format!("{broken}{why}"));
     }
 }
 

@@ -103,7 +103,7 @@ impl Resolver<'_> {
             let first = &first.from;
             let cause = format!("is never reached: {first} has no when and takes every outcome");
             let name = next.value.name.as_ref().map_or(&next.from, |name| &name.0);
-            self.problems.at(&next.from, name, cause);
+            self.problems.add(&next.from, name, cause);
         }
     }
 
@@ -114,7 +114,7 @@ impl Resolver<'_> {
             Err((Some(key), cause)) => return self.problems.add(&path.key(key), &"", cause),
             Err((None, cause)) => {
                 // A key that could not be read would look like a missing one.
-                if !self.problems.are_within(path.as_str()) {
+                if !self.problems.are_within(&path) {
                     self.problems.add(&path, &"", cause);
                 }
                 return;
@@ -127,7 +127,7 @@ impl Resolver<'_> {
         }
         // A rule without a name is called by its path.
         let name = rule.name.as_ref().map_or(&given.from, |name| &name.0);
-        let from: Arc<str> = path.key(key).as_str().into();
+        let from: Arc<str> = path.key(key).to_string().into();
         let action = match effect {
             RuleEffect::Classify(row) => {
                 if let Err(error) = row.check() {
@@ -179,15 +179,15 @@ impl Resolver<'_> {
             .and_then(|backoff| value(&backoff.growth));
         let delays = has_delay || growth != Some(Growth::None);
         // A value that could not be read would look like a missing one.
-        let is_read = !self.problems.are_within(from);
+        let is_read = !self.problems.are_within(&from);
         if is_read && !delays {
             let cause = "has no delay, and the backoff is none: give delay";
-            self.problems.at(from, &"", cause);
+            self.problems.add(&from, &"", cause);
         }
         if is_read && !ends {
             let also = no_deadline(retry);
             let cause = format!("never ends: give at_most, max or a deadline{also}");
-            self.problems.at(from, &"", cause);
+            self.problems.add(&from, &"", cause);
         }
         delays && ends
     }

@@ -62,12 +62,14 @@ impl Resolver<'_> {
         let builder = rules.fold(builder, RetryPolicyBuilder::rule);
         let otherwise = extras.otherwise.into_iter();
         let builder = otherwise.fold(builder, RetryPolicyBuilder::otherwise);
-        let builder = builder.origins(extras.origins);
-        builder.build().unwrap_or_else(|error| {
-            self.refused(retry, &error);
-            // Never used: a document with a problem is rejected.
-            RetryPolicy::default()
-        })
+        builder
+            .origins(extras.origins)
+            .build()
+            .unwrap_or_else(|error| {
+                self.refused(retry, &error);
+                // Never used: a document with a problem is rejected.
+                RetryPolicy::default()
+            })
     }
 
     /// Returns a builder with the numeric limits set.
@@ -276,7 +278,7 @@ impl Resolver<'_> {
             Ok(ceiling) => Backoff::custom(move |retry| ceiling(retry)),
             Err(cause) => {
                 let from = args.map_or(&given.from, |args| &args.0.from);
-                self.problems.at(from, &name, cause);
+                self.problems.add(&from, &name, cause);
                 Backoff::none()
             }
         }
@@ -321,7 +323,7 @@ impl Resolver<'_> {
                 (from, format!("{text} is not allowed: {allowed}{at}"))
             }
         };
-        self.problems.at(path, &text, cause);
+        self.problems.add(&path, &text, cause);
     }
 }
 

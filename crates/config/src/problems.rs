@@ -13,6 +13,8 @@ use std::sync::Arc;
 const MAX_REPORTED: usize = 20;
 /// The most known names that an unknown one is compared with.
 const MAX_COMPARED: usize = 1_000;
+/// The bytes of an ordinary path.
+const PATH_BYTES: usize = 64;
 /// The most bytes of known names that are listed.
 const MAX_LISTED: usize = 512;
 
@@ -65,42 +67,86 @@ impl fmt::Display for ConfigErrors {
 impl Error for ConfigErrors {}
 
 /// The path of a value: `services.openai.retry.base`, `rules[2].when.status`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Path(Arc<str>);
+///
+/// Every value that is read has one and few are shown, so the text is made only then.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Path<'a>(Option<Arc<Step<'a>>>);
 
-impl Path {
-    pub(super) fn key(&self, key: &str) -> Self {
-        let key = shown::name(key);
-        if self.0.is_empty() {
-            Self(key.into())
-        } else {
-            Self([&*self.0, &*key].join(".").into())
-        }
+#[derive(Debug)]
+struct Step<'a> {
+    parent: Path<'a>,
+    last: Part<'a>,
+}
+
+#[derive(Debug)]
+enum Part<'a> {
+    Key(&'a str),
+    Item(usize),
+    /// A whole path, as it is shown.
+    Shown(Arc<str>),
+}
+
+impl<'a> Path<'a> {
+    pub(super) fn key<'b>(&self, key: &'b str) -> Path<'b>
+    where
+        'a: 'b,
+    {
+        self.clone().then(Part::Key(key))
     }
 
     pub(super) fn item(&self, index: usize) -> Self {
-        Self(format!("{}[{index}]", self.0).into())
+        self.clone().then(Part::Item(index))
     }
 
-    /// Returns the path as an error shows it.
-    pub(super) fn as_str(&self) -> &str {
-        if self.0.is_empty() {
-            "the document"
-        } else {
-            &self.0
+    fn then(self, last: Part<'a>) -> Self {
+        let parent = self;
+        Self(Some(Arc::new(Step { parent, last })))
+    }
+}
+
+/// Prints the path as an error shows it.
+impl Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_deref() {
+            Some(step) => f.write_str(&step.text()),
+            None => f.write_str("the document"),
         }
     }
 }
 
-impl From<Path> for String {
-    fn from(Path(path): Path) -> Self {
-        path.as_ref().to_owned()
+impl Step<'_> {
+    fn text(&self) -> String {
+        let mut text = match &self.parent.0 {
+            Some(parent) => parent.text(),
+            None => String::with_capacity(PATH_BYTES),
+        };
+        match &self.last {
+            Part::Key(key) => {
+                if !text.is_empty() {
+                    text.push('.');
+                }
+                text.push_str(&shown::name(key));
+            }
+            Part::Item(index) => {
+                text.push('[');
+                text.push_str(&index.to_string());
+                text.push(']');
+            }
+            Part::Shown(path) => text.push_str(path),
+        }
+        text
     }
 }
 
-impl From<&Arc<str>> for Path {
+impl From<Path<'_>> for String {
+    fn from(Path(path): Path<'_>) -> Self {
+        path.map_or_else(Self::new, |path| path.text())
+    }
+}
+
+impl From<&Arc<str>> for Path<'_> {
     fn from(path: &Arc<str>) -> Self {
-        Self(Arc::clone(path))
+        Path::default().then(Part::Shown(Arc::clone(path)))
     }
 }
 
@@ -123,18 +169,14 @@ pub(super) struct Unknown<'a, K> {
 }
 
 impl Diagnostics {
-    pub(super) fn add(&self, path: &Path, given: &dyn Display, cause: impl Into<String>) {
-        self.at(path.as_str(), given, cause);
-    }
-
-    pub(super) fn at(&self, path: &str, given: &dyn Display, cause: impl Into<String>) {
+    pub(super) fn add(&self, path: &dyn Display, given: &dyn Display, cause: impl Into<String>) {
         self.report(path, given, cause.into(), |cause| cause);
     }
 
     /// Reports an unknown name, with the nearest known one, or with all of them.
     pub(super) fn unknown<'k, K: IntoIterator<Item = &'k str>>(
         &self,
-        path: &str,
+        path: &dyn Display,
         given: &dyn Display,
         unknown: Unknown<'_, K>,
     ) {
@@ -152,19 +194,24 @@ impl Diagnostics {
 
     /// Returns `true` if there is, or may be, a problem below a path. Once the most problems are reported, it is always
     /// `true`.
-    pub(super) fn are_within(&self, path: &str) -> bool {
+    pub(super) fn are_within(&self, path: &dyn Display) -> bool {
         let list = self.0.borrow();
+        if list.reported.is_empty() {
+            return false;
+        }
+        let path = path.to_string();
         // Later problems are only counted, so the path may have one.
         list.reported.len() >= MAX_REPORTED
             || list.reported.iter().any(|problem| {
-                let rest = problem.field().strip_prefix(path);
+                let rest = problem.field().strip_prefix(&*path);
                 rest.is_some_and(|rest| rest.starts_with(['.', '[']))
             })
     }
 
     /// Returns `true` if there is, or may be, a problem at a path or below it.
-    pub(super) fn contains(&self, path: &str) -> bool {
-        let is_at = |problem: &ConfigError| problem.field() == path;
+    pub(super) fn contains(&self, path: &dyn Display) -> bool {
+        let field = path.to_string();
+        let is_at = |problem: &ConfigError| problem.field() == field;
         let is_at = self.0.borrow().reported.iter().any(is_at);
         is_at || self.are_within(path)
     }
@@ -182,16 +229,17 @@ impl Diagnostics {
 
     fn report(
         &self,
-        path: &str,
+        path: &dyn Display,
         given: &dyn Display,
         cause: String,
         whole: impl FnOnce(String) -> String,
     ) {
+        let path = path.to_string();
         let mut list = self.0.borrow_mut();
-        let is_new = list.seen.insert(hash(path, &cause));
+        let is_new = list.seen.insert(hash(&path, &cause));
         if is_new && list.reported.len() < MAX_REPORTED {
             // The hint is made only now: comparing with every known name is the expensive part of a problem.
-            let problem = ConfigError::sentence(path.to_owned(), given, whole(cause));
+            let problem = ConfigError::sentence(path, given, whole(cause));
             list.reported.push(problem);
         }
     }

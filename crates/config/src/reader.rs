@@ -26,7 +26,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(super) struct Reader<'a> {
     value: &'a Value,
-    path: Path,
+    path: Path<'a>,
     problems: &'a Diagnostics,
     /// The keys of `retry`, which are often written beside it by mistake.
     retry_keys: &'static [&'static str],
@@ -104,7 +104,7 @@ impl<T> Spanned<T> {
         }
     }
 
-    pub(super) fn path(&self) -> Path {
+    pub(super) fn path(&self) -> Path<'static> {
         Path::from(&self.from)
     }
 }
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
     /// Reads a part of a document.
     pub(super) fn read_at<T: Deserialize<'a>>(
         value: &'a Value,
-        path: Path,
+        path: Path<'a>,
         problems: &'a Diagnostics,
         retry_keys: &'static [&'static str],
     ) -> Checked<T> {
@@ -153,7 +153,7 @@ impl<'a> Reader<'a> {
         )
     }
 
-    fn at(&self, value: &'a Value, path: Path) -> Self {
+    fn at(&self, value: &'a Value, path: Path<'a>) -> Self {
         Self {
             value,
             path,
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
     /// Reports a cause at this path, unless there is a problem below it, which is more precise.
     fn report(&self, Cause(cause): Cause) -> Cause {
         let has_parts = matches!(self.value, Value::Map(_) | Value::List(_));
-        let is_new = !has_parts || !self.problems.are_within(self.path.as_str());
+        let is_new = !has_parts || !self.problems.are_within(&self.path);
         if let Some(cause) = cause.filter(|_| is_new) {
             let shown = self.shown();
             // A cause without the value leaves it out on purpose, since it may be a secret.
@@ -194,22 +194,19 @@ impl<'a> Reader<'a> {
         name: &str,
         keys: &'static [&'static str],
     ) -> Vec<(&'a str, &'a Value)> {
-        let mut known = Vec::with_capacity(map.len());
         // A block has few of many keys, so each entry is looked up among the keys, and not each key in the map.
-        let entries = map.iter().filter_map(|(key, value)| {
-            let position = keys.iter().position(|known| known == key)?;
-            Some((position, key.as_str(), value))
-        });
-        let mut entries: Vec<_> = entries.collect();
-        entries.sort_unstable_by_key(|(position, ..)| *position);
-        for (_, key, value) in entries {
+        let position = |key: &str| keys.iter().position(|known| *known == key);
+        let mut known = Vec::with_capacity(map.len());
+        known.extend(map.iter().map(|(key, value)| (key.as_str(), value)));
+        known.retain(|(key, value)| {
             // A key without a value counts as missing, as YAML users expect of one whose lines are commented out.
-            if *value == Value::Null {
+            let is_empty = **value == Value::Null;
+            if is_empty {
                 self.report_empty(name, key);
-            } else {
-                known.push((key, value));
             }
-        }
+            !is_empty && position(key).is_some()
+        });
+        known.sort_unstable_by_key(|(key, _)| position(key));
         known
     }
 
@@ -238,7 +235,7 @@ impl<'a> Reader<'a> {
                 known: keys.iter().copied().filter(|key| *key != "$schema"),
             };
             let path = self.path.key(&shown);
-            self.problems.unknown(path.as_str(), &shown, unknown);
+            self.problems.unknown(&path, &shown, unknown);
         }
     }
 }

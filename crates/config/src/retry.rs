@@ -44,6 +44,17 @@ impl<T: Clone> Layer for Spanned<T> {
     }
 }
 
+/// A block of fields, which most places leave out.
+impl<L: Layer> Layer for Box<L> {
+    fn merge_below(&mut self, below: &Self) {
+        (**self).merge_below(below);
+    }
+
+    fn fields(&self, name: Cow<'static, str>, all: &mut Vec<Field>) {
+        (**self).fields(name, all);
+    }
+}
+
 pub(super) fn merge<L: Layer>(above: &mut Option<L>, below: Option<&L>) {
     match (above, below) {
         (Some(above), Some(below)) => above.merge_below(below),
@@ -118,16 +129,16 @@ settings! {
         max_retries: Spanned<Limit<0>>,
         max_attempts: Spanned<Limit<1>>,
         max_refused: Spanned<Count<0, { u32::MAX }>>,
-        backoff: Backoff,
+        backoff: Box<Backoff>,
         base: Spanned<Duration>,
         factor: Spanned<Number<1, 1_000>>,
         first_step: Spanned<Count<0, 1>>,
         max_delay: Spanned<DurationOrNone>,
-        jitter: Jitter,
+        jitter: Box<Jitter>,
         cap: Spanned<Word<CapMode>>,
         retry_on: Spanned<Conditions>,
         stop_on: Spanned<Conditions>,
-        retry_after: RetryAfter,
+        retry_after: Box<RetryAfter>,
         methods: Spanned<Word<Methods>>,
         deadline: Spanned<DurationOrNone>,
         attempt_timeout: Spanned<DurationOrNone>,
@@ -137,7 +148,7 @@ settings! {
         classify_error: Spanned<Few<Name>>,
         truncate: Spanned<Truncate>,
         hold_streams: Spanned<Hold>,
-        on_exhausted: OnExhausted,
+        on_exhausted: Box<OnExhausted>,
         credentials: Spanned<Few<HeaderKey>>,
     } of the level {
         gate: Spanned<Gating>,

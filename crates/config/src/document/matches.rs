@@ -115,14 +115,14 @@ impl MatchKeys {
 
 /// The paths of matches, to find those that no request would reach.
 #[derive(Default)]
-pub(crate) struct Matches(std::collections::HashMap<InOrder, Path>);
+pub(crate) struct Matches<'a>(std::collections::HashMap<InOrder, Path<'a>>);
 
-impl Matches {
+impl<'a> Matches<'a> {
     pub(crate) fn add(
         &mut self,
         matching: &MatchKeys,
         name: &str,
-        path: Path,
+        path: Path<'a>,
         problems: &Diagnostics,
     ) {
         use std::collections::hash_map::Entry;
@@ -132,7 +132,7 @@ impl Matches {
         }
         match self.0.entry(matching.in_order()) {
             Entry::Occupied(earlier) => {
-                let earlier = earlier.get().as_str();
+                let earlier = earlier.get();
                 let cause = format!("is the same as {earlier}: no request would match {name}");
                 problems.add(&path, &"", cause);
             }

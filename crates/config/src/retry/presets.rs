@@ -64,16 +64,16 @@ impl Retry {
         Self {
             max_retries: spanned(from, limit, policy.retry_limit().to_string()),
             max_refused: refused.and_then(|most| spanned(from, Count(most), most.to_string())),
-            backoff: Some(Backoff {
+            backoff: Some(Box::new(Backoff {
                 growth: spanned(from, Growth::Exponential, "exponential"),
                 args: None,
-            }),
+            })),
             base: spanned(from, Duration(base), duration_text(base)),
             max_delay: spanned(from, DurationOrNone(Some(longest)), duration_text(longest)),
-            retry_after: Some(RetryAfter {
+            retry_after: Some(Box::new(RetryAfter {
                 max: spanned(from, DurationOrNone(server_max), server_max_text),
                 ..RetryAfter::default()
-            }),
+            })),
             methods: spanned(from, Word(methods), word_for(&methods)),
             gate: spanned(from, gating, gating.to_text()),
             ..Self::default()
