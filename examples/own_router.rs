@@ -1,6 +1,6 @@
 //! A router of one's own: hosts in a map, each with its policy and its budget.
 //!
-//! Run it: `cargo run -p examples --example own_router`.
+//! Run it: `cargo run --all-features --example own_router`.
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
 use futures_util::FutureExt;

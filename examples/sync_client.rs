@@ -1,5 +1,5 @@
 //! A driver for a client that blocks: the session says what to do next, and the loop below does it.
-//! Run it: `cargo run -p examples --example sync_client`.
+//! Run it: `cargo run --all-features --example sync_client`.
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stdout,

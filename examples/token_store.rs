@@ -1,4 +1,6 @@
 //! Retry tokens in a store of your own, shared by two budgets: an outage of one service leaves fewer retries to the other.
+//!
+//! Run it: `cargo run --all-features --example token_store`.
 
 #![expect(clippy::print_stdout, reason = "it shows the tokens that are left")]
 

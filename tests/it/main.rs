@@ -20,7 +20,7 @@ mod in_flight;
 mod in_time;
 mod listening;
 mod llm;
-#[path = "../../examples/llm_batch/server/server.rs"]
+#[path = "../../examples/programs/llm_batch/server/server.rs"]
 mod llm_server;
 mod observation;
 mod operation;

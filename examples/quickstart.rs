@@ -3,7 +3,8 @@
 //! A server of its own answers each stack 503, a cut connection, 429 with `Retry-After: 1`, and 200. Every attempt is
 //! printed as it happens; at the end the outcome is checked, and anything else than what is said here is an error.
 //!
-//! `cargo run -p quickstart --example quickstart`
+//! `cargo run --all-features --example quickstart`, or in the repository, where it builds fewer crates,
+//! `cargo run -p quickstart --example quickstart`.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
