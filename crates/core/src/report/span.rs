@@ -11,6 +11,7 @@ use crate::policy::Outcome;
 
 /// The span of one attempt.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct AttemptSpan {
     #[cfg(feature = "tracing")]
     span: tracing::Span,
@@ -247,22 +248,26 @@ mod on {
     use super::*;
 
     #[inline]
+    #[must_use]
     pub fn is_traced() -> bool {
         false
     }
 
     #[inline]
+    #[must_use]
     pub fn is_logged() -> bool {
         false
     }
 
     impl AttemptSpan {
         #[inline]
+        #[must_use]
         pub fn new(_: &Subject, _: u32) -> Self {
             Self {}
         }
 
         #[inline]
+        #[must_use]
         pub fn none() -> Self {
             Self {}
         }
