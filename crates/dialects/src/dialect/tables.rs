@@ -4,18 +4,12 @@
 //! before rows that retry. A row may be *refused* only if the service documents that it did nothing, or rejects
 //! requests before any processing.
 
-mod amazon;
-mod azure;
-mod exchanges;
-mod forges;
-mod google;
+mod clouds;
+mod commerce;
 pub(super) mod llm;
-mod mail;
-mod media;
-mod payment;
+mod messages;
 mod platforms;
 mod records;
-mod talk;
 #[cfg(test)]
 mod tests;
 
@@ -70,27 +64,27 @@ dialects! {
         "airtable.com/developers, rate limits";
     platforms::akamai "Akamai",
         "techdocs.akamai.com/cloudlets, 429";
-    forges::atlassian "Atlassian (Jira, Trello)",
+    platforms::atlassian "Atlassian (Jira, Trello)",
         "developer.atlassian.com, Jira Cloud rate limiting and Trello rate limits; JRACLOUD-69262";
     platforms::auth0 "Auth0",
         "community.auth0.com 77440";
-    amazon::aws "an AWS service",
+    clouds::aws "an AWS service",
         "boto/botocore retries/standard.py";
-    azure::azure "Azure (Resource Manager, Cosmos DB, Storage) or Microsoft Graph",
+    clouds::azure "Azure (Resource Manager, Cosmos DB, Storage) or Microsoft Graph",
         "learn.microsoft.com: Cosmos DB status codes, Storage error codes, Resource Manager throttling; \
          azure-sdk-for-java, azure-cosmos/docs/StatusCodes.md; microsoft-graph-docs, concepts/errors.md";
-    exchanges::binance "Binance",
+    commerce::binance "Binance",
         "binance/binance-spot-api-docs, limits and errors; developers.binance.com, derivatives and portfolio margin, \
          HTTP return codes";
-    mail::brevo "Brevo",
+    messages::brevo "Brevo",
         "developers.brevo.com, limit headers";
-    payment::chargebee "Chargebee",
+    commerce::chargebee "Chargebee",
         "apidocs.chargebee.com, idempotent requests", key "chargebee-idempotency-key";
-    media::contentful "Contentful",
+    records::contentful "Contentful",
         "contentful.com/developers, Content Management API, rate limits";
     platforms::datadog "Datadog",
         "docs.datadoghq.com, rate limits";
-    talk::discord "Discord",
+    messages::discord "Discord",
         "discord/discord-api-docs, rate limits";
     platforms::docker_hub "Docker Hub",
         "docs.docker.com, Docker Hub usage and pulls; Hub API reference";
@@ -98,34 +92,34 @@ dialects! {
         "dropbox.com/developers, error handling; WriteError";
     platforms::elasticsearch "Elasticsearch",
         "elastic.co: rejected requests, circuit breaker errors";
-    mail::emailit "Emailit",
+    messages::emailit "Emailit",
         "emailit.com/docs, 429";
-    talk::facebook "Facebook's Graph API (Meta)",
+    messages::facebook "Facebook's Graph API (Meta)",
         "developers.facebook.com, Graph API rate limits and error handling; facebook/facebook-python-business-sdk";
-    forges::github "GitHub",
+    platforms::github "GitHub",
         "docs.github.com, rate limits for the REST API and the GraphQL API; octokit/plugin-throttling.js";
-    forges::gitlab "GitLab",
+    platforms::gitlab "GitLab",
         "docs.gitlab.com, rate limits; gitlab-org/gitlab#199738, !206603";
-    google::google "Google (Workspace, BigQuery, YouTube, Cloud)",
+    clouds::google "Google (Workspace, BigQuery, YouTube, Cloud)",
         "googleapis/google-api-python-client http.py; googleapis/python-bigquery retry.py; google.rpc.RetryInfo";
     platforms::grpc "a gRPC server, in answers without a body,",
         "grpc/proposal A6, client retries";
     records::hubspot "HubSpot",
         "HubSpot/hubspot-api-nodejs RetryDecorator; developers.hubspot.com, error handling";
-    payment::idempotency "a server of the draft on keys of idempotency",
+    commerce::idempotency "a server of the draft on keys of idempotency",
         "draft-ietf-httpapi-idempotency-key-header, section 2.7";
     platforms::influxdb "InfluxDB Cloud",
         "influxdata/docs-v2, InfluxDB Cloud limits and write API";
-    exchanges::kraken "Kraken",
+    commerce::kraken "Kraken",
         "docs.kraken.com, Spot REST rate limits and error messages; support.kraken.com 360001491786; \
          knowm/XChange#4369";
     platforms::kubernetes "Kubernetes",
         "kubernetes.io, API priority and fairness; metav1.Status";
-    forges::linear "Linear",
+    platforms::linear "Linear",
         "linear.app/developers, rate limiting";
     llm::llm "an API of language models",
         "platform.openai.com, docs.anthropic.com, ai.google.dev, openrouter.ai: error codes and rate limits";
-    mail::mailerlite "MailerLite",
+    messages::mailerlite "MailerLite",
         "developers-classic.mailerlite.com, API rate limits";
     records::mediawiki "MediaWiki (Wikipedia)",
         "mediawiki.org: Manual:Maxlag parameter, API:Errors and warnings";
@@ -133,43 +127,43 @@ dialects! {
         "docs.mod.io, rate limiting";
     records::monday "monday.com",
         "developer.monday.com, rate limits, error handling and changelog";
-    platforms::oci "Oracle Cloud Infrastructure",
+    clouds::oci "Oracle Cloud Infrastructure",
         "docs.oracle.com/iaas, API errors; oracle/oci-python-sdk retry_checkers.py", key "opc-retry-token";
     platforms::okta "Okta",
         "developer.okta.com, rate limit best practices";
     platforms::pagerduty "PagerDuty",
         "PagerDuty/developer-docs, Events API v1 and rate limits of the Events API";
-    payment::paypal "PayPal",
+    commerce::paypal "PayPal",
         "developer.paypal.com, idempotency and error messages", key "paypal-request-id";
     records::prisjakt "Prisjakt",
         "developer.prisjakt.nu, rate limit";
-    media::riot "Riot Games",
+    records::riot "Riot Games",
         "developer.riotgames.com, rate limiting";
-    amazon::s3 "Amazon S3",
+    clouds::s3 "Amazon S3",
         "docs.aws.amazon.com/AmazonS3, ErrorBestPractices and error codes";
     records::salesforce "Salesforce",
         "developer.salesforce.com, API request limits and status codes";
-    mail::sendgrid "SendGrid",
+    messages::sendgrid "SendGrid",
         "twilio.com/docs/sendgrid, rate limits";
-    payment::shopify "Shopify",
+    commerce::shopify "Shopify",
         "shopify.dev, API limits and GraphQL status codes";
-    talk::slack "Slack",
+    messages::slack "Slack",
         "docs.slack.dev, rate limits and errors of the Web API";
-    media::spotify "Spotify",
+    records::spotify "Spotify",
         "developer.spotify.com, rate limits and Web API changes of July 2026";
-    payment::stripe "Stripe",
+    commerce::stripe "Stripe",
         "docs.stripe.com, low-level errors and idempotent requests";
-    talk::telegram "Telegram",
+    messages::telegram "Telegram",
         "core.telegram.org/bots/api, ResponseParameters";
-    talk::turn_io "turn.io",
+    messages::turn_io "turn.io",
         "whatsapp.turn.io/docs, rate limiting";
-    talk::x "X",
+    messages::x "X",
         "docs.x.com, rate limits";
-    payment::xero "Xero",
+    commerce::xero "Xero",
         "developer.xero.com, API limits";
     records::zendesk "Zendesk",
         "developer.zendesk.com, rate limits";
-    talk::zoom "Zoom",
+    messages::zoom "Zoom",
         "developers.zoom.us, rate limits; devforum.zoom.us 18928";
 }
 

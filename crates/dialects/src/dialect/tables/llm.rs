@@ -5,10 +5,9 @@
 //! Conditions that a row cannot express are named functions: counts in prose, the window of a limit, a prompt that does
 //! not fit.
 
-mod context;
 mod counts;
+mod prose;
 mod tokens;
-mod window;
 
 pub(crate) use counts::{TokenCounts, context_counts, limit_and_requested};
 
@@ -147,7 +146,7 @@ fn throttle() -> Condition {
 /// Prose counts only if no token names another cause: "too many tokens" may also be a throttle.
 fn overflows() -> Condition {
     let prose = function("a prompt that does not fit", |_, body| {
-        context::overflows(body.prose())
+        prose::overflows(body.prose())
     });
     (!any_token([TokenKind::Field])).and(prose)
 }
@@ -158,9 +157,13 @@ fn overflows() -> Condition {
 fn has_nothing_left(outcome: &Outcome<'_>, body: &ErrorBody) -> bool {
     let prose = body.prose();
     let zero = body.has_zero_quota() || counts::has_zero_limit(prose);
-    let in_a_label = || body.labels().iter().any(|label| window::is_long(label));
-    let unpaid = || is_unpaid_by_prose(outcome, body) && !window::is_short(prose);
-    zero || in_a_label() || (!names_a_time(body) && (window::is_long(prose) || unpaid()))
+    let in_a_label = || {
+        body.labels()
+            .iter()
+            .any(|label| prose::names_long_window(label))
+    };
+    let unpaid = || is_unpaid_by_prose(outcome, body) && !prose::names_short_window(prose);
+    zero || in_a_label() || (!names_a_time(body) && (prose::names_long_window(prose) || unpaid()))
 }
 
 /// Returns `true` if the prose itself names a time to retry.
