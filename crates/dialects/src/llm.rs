@@ -16,8 +16,8 @@
 //! ```
 
 mod classifier;
-mod depth;
 mod hold;
+mod json;
 mod stream;
 #[cfg(test)]
 mod tests;

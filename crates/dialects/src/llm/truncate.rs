@@ -3,13 +3,11 @@
 mod headers;
 mod scan;
 mod shapes;
-mod share;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use headers::{fix_headers, may_cut};
 use scan::{Span, Text};
-pub(crate) use share::Fraction;
 
 /// The part of a text that a cut keeps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -73,4 +71,57 @@ fn removed(text: Text<'_>, before: usize, after: usize, keep: Keep) -> Option<(u
     let start = text.offset(first);
     let end = text.offset(first.saturating_add(gone));
     (start < end).then_some((start, end))
+}
+
+/// The share of a text's characters that is kept: a fraction below 1, in whole numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fraction {
+    kept: u128,
+    of: u128,
+}
+
+const MILLION: u32 = 1_000_000;
+
+impl Fraction {
+    /// Returns the share that fits by the token counts in the error: `limit / actual`, less a tenth, since tokens are
+    /// not characters. Counts that contradict the error (nothing is allowed, or the request is below the limit) give
+    /// the default.
+    pub(crate) fn fitting(limit: u64, actual: u64) -> Self {
+        if limit == 0 || limit > actual {
+            return Self::default();
+        }
+        Self {
+            kept: u128::from(limit).saturating_mul(9),
+            of: u128::from(actual).saturating_mul(10),
+        }
+    }
+
+    /// Returns a share in millionths; 0, and a million or more, give the default.
+    pub(crate) fn millionths(kept: u32) -> Self {
+        if kept == 0 || kept >= MILLION {
+            return Self::default();
+        }
+        Self {
+            kept: u128::from(kept),
+            of: u128::from(MILLION),
+        }
+    }
+
+    /// Returns the number of characters to keep of `chars`, rounded down, at least one. Returns `None` if `chars` is
+    /// less than two.
+    fn of(self, chars: usize) -> Option<usize> {
+        let most = chars.checked_sub(1).filter(|most| *most > 0)?;
+        let kept = u128::try_from(chars)
+            .ok()?
+            .saturating_mul(self.kept)
+            .checked_div(self.of)?;
+        Some(usize::try_from(kept).unwrap_or(most).clamp(1, most))
+    }
+}
+
+impl Default for Fraction {
+    /// Three quarters: two such cuts bring a text to 56 %, and a guess that is too small loses text for nothing.
+    fn default() -> Self {
+        Self { kept: 3, of: 4 }
+    }
 }

@@ -1,7 +1,7 @@
 //! Parsing of server-sent events: their line format, one byte at a time.
 
-use super::json::Json;
 use super::work;
+use crate::llm::json::FirstObject;
 use serde::de::IgnoredAny;
 
 /// One item of a stream.
@@ -24,7 +24,7 @@ pub(super) struct Reader {
     after_return: bool,
     name: String,
     data: Option<EventData>,
-    json: Option<Json>,
+    json: Option<FirstObject>,
 }
 
 /// The data of an event so far.
@@ -91,7 +91,7 @@ impl Reader {
         self.begun = true;
         if matches!(byte, b'{' | b'[') && self.data.is_none() {
             self.line.clear();
-            self.json = Some(Json::new(byte));
+            self.json = Some(FirstObject::new(byte));
         }
     }
 

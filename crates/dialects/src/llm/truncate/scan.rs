@@ -3,7 +3,7 @@
 //! The whole text is known to be valid when a [`Span`] exists, so every step below only looks for the ends of values.
 //! Nothing recurses, however deep the text nests, and a walk costs one pass for each level that it descends.
 
-use crate::llm::depth::Depth;
+use crate::llm::json::Depth;
 use serde::de::IgnoredAny;
 
 /// One JSON value of the body.

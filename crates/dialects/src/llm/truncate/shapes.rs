@@ -2,12 +2,7 @@
 //!
 //! Only what is listed here is ever inspected, so anything that an API adds later is left whole until it is listed.
 
-mod walk;
-
-pub(super) use walk::Longest;
-
-use super::scan::Span;
-use walk::Walk;
+use super::scan::{Span, Text};
 
 /// Finds the longest text that may be cut. Returns `None` if there is none, or if an object repeats a member.
 pub(super) fn longest(root: Span<'_>) -> Option<Longest<'_>> {
@@ -215,4 +210,62 @@ impl<'a> Walk<'a> {
 
 fn is_one_of(value: Option<Span<'_>>, words: &[&str]) -> bool {
     value.is_some_and(|value| words.iter().any(|word| value.is(word)))
+}
+
+#[derive(Default)]
+struct Walk<'a> {
+    best: Option<Longest<'a>>,
+}
+
+/// The longest text that may be cut.
+#[derive(Clone, Copy)]
+pub(super) struct Longest<'a> {
+    pub(super) text: Text<'a>,
+    pub(super) chars: usize,
+}
+
+impl<'a> Walk<'a> {
+    fn leaf(&mut self, value: Span<'a>) -> Option<()> {
+        self.offer(value);
+        Some(())
+    }
+
+    /// Records a string if it is the longest one so far.
+    fn offer(&mut self, value: Span<'a>) {
+        let Some(text) = value.text().filter(|text| self.may_win(*text)) else {
+            return;
+        };
+        let Some(chars) = text.count().filter(|chars| *chars > 1) else {
+            return;
+        };
+        let wins = self.best.is_none_or(|best| {
+            chars > best.chars || chars == best.chars && text.start() < best.text.start()
+        });
+        // Tested last, since it reads the whole text.
+        if wins && !text.is_data_url() {
+            self.best = Some(Longest { text, chars });
+        }
+    }
+
+    fn may_win(&self, text: Text<'_>) -> bool {
+        let least = self.best.map_or(2, |best| best.chars);
+        text.bytes() >= least
+    }
+
+    /// Visits a member if it is present.
+    fn member(
+        &mut self,
+        value: Option<Span<'a>>,
+        go: impl FnOnce(&mut Self, Span<'a>) -> Option<()>,
+    ) -> Option<()> {
+        value.map_or(Some(()), |value| go(self, value))
+    }
+
+    fn elements(
+        &mut self,
+        array: Span<'a>,
+        mut go: impl FnMut(&mut Self, Span<'a>) -> Option<()>,
+    ) -> Option<()> {
+        array.elements().try_for_each(|element| go(self, element))
+    }
 }

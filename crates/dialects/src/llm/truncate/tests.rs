@@ -1,6 +1,7 @@
 mod place;
 mod properties;
 mod protected;
+mod share;
 mod sizes;
 
 use super::*;

@@ -1,16 +1,16 @@
-//! The nesting depth of a JSON text, followed one byte at a time.
+//! Scans of JSON texts, one byte at a time: their nesting depth, and the first object of a body.
 
 /// The state of a scan of a JSON text: its open brackets, and whether it is inside a string.
 #[derive(Default)]
 pub(super) struct Depth {
-    pub(super) brackets: usize,
+    brackets: usize,
     in_string: bool,
     escaped: bool,
 }
 
 impl Depth {
     /// Advances past this byte.
-    pub(super) fn step(&mut self, byte: u8) {
+    fn step(&mut self, byte: u8) {
         if self.in_string {
             self.in_string = self.escaped || byte != b'"';
             self.escaped = !self.escaped && byte == b'\\';
@@ -46,5 +46,39 @@ impl Depth {
         } else {
             0
         }
+    }
+}
+
+/// Collects the first object of a JSON text; of an array, its first element.
+///
+/// Some servers respond to a request for a stream with a plain JSON body, with one object per line, or with an array
+/// that they send element by element. In each case the first object shows whether it is an error.
+pub(super) struct FirstObject {
+    body: Vec<u8>,
+    depth: Depth,
+}
+
+impl FirstObject {
+    /// Starts with the opening bracket that was read.
+    pub(super) fn new(bracket: u8) -> Self {
+        let mut object = Self {
+            body: Vec::new(),
+            depth: Depth::default(),
+        };
+        if bracket == b'{' {
+            object.push(bracket);
+        }
+        object
+    }
+
+    /// Returns the object once this byte completes it. Anything else ends at its first byte.
+    pub(super) fn push(&mut self, byte: u8) -> Option<Vec<u8>> {
+        let blank = byte.is_ascii_whitespace();
+        if self.body.is_empty() && blank {
+            return None;
+        }
+        self.body.push(byte);
+        self.depth.step(byte);
+        (self.depth.brackets == 0).then(|| std::mem::take(&mut self.body))
     }
 }
