@@ -1,17 +1,15 @@
-//! The part of an outcome beyond its head: the text and tokens of an error body, or the message of an error.
+//! The part of an outcome beyond its head: the text and tokens of an error body, or the message of an error. The text
+//! may be JSON, contain JSON, or be JSON that was cut off.
 
 #[cfg_attr(not(feature = "json"), path = "error_body/no_json.rs")]
 mod json;
-mod json_text;
 mod pointer;
-pub(crate) mod work;
 mod xml;
 
 pub use pointer::Pointer;
 
 use crate::server_hints::{RetryTime, date_in_prose, delay_in_prose};
 use json::{Findings, is_json, parsed};
-use json_text::{closed, is_one_document, json_in, without_cut_number};
 use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -325,6 +323,102 @@ impl ErrorBody {
             end = end.saturating_sub(1);
         }
         self.prose.push_str(text.get(..end).unwrap_or(""));
+    }
+}
+
+/// Returns the JSON that a text is or contains.
+fn json_in(text: &str) -> &str {
+    without_cut_number(event_data(text).unwrap_or(text))
+}
+
+/// Returns a list or an object without a number at its cut end, since more digits may have followed.
+fn without_cut_number(text: &str) -> &str {
+    // Digits at the end of a string or of prose are no JSON number, and stay.
+    let before = text.trim_end_matches(|c: char| c.is_ascii_digit() || "+-.eE".contains(c));
+    let is_value = before.trim_end().ends_with([':', ',', '[']);
+    let is_cut = is_value && text.starts_with(['{', '[']);
+    if is_cut { before } else { text }
+}
+
+/// Returns `true` if a text is one JSON document, alone or in one server-sent event, that can be read in one way only.
+fn is_one_document(text: &str) -> bool {
+    let mut data = text.lines().filter_map(|line| line.strip_prefix("data:"));
+    let is_event = event_data(text).is_some();
+    // Services with the API of OpenAI end a stream with `[DONE]`, which is no second document.
+    let is_one = !is_event || data.by_ref().skip(1).all(|data| data.trim() == "[DONE]");
+    is_one && json::is_unambiguous(json_in(text))
+}
+
+/// Returns the first data of a server-sent event. Some servers send one even for an error.
+fn event_data(text: &str) -> Option<&str> {
+    if !text.starts_with("data:") && !text.starts_with("event:") {
+        return None;
+    }
+    let data = text.lines().find_map(|line| line.strip_prefix("data:"))?;
+    Some(data.trim())
+}
+
+/// Closes the string in which JSON was cut off, so that its beginning is not lost.
+fn closed(text: &str) -> String {
+    work::add(text.len());
+    let mut bytes = text.bytes().enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        // After half an escape, a quote would not end the string.
+        if byte != b'\\' {
+            continue;
+        }
+        let whole = match bytes.next() {
+            Some((_, b'u')) => bytes.nth(3).is_some(),
+            next => next.is_some(),
+        };
+        if !whole {
+            return format!("{}\"", text.get(..at).unwrap_or(""));
+        }
+    }
+    // If the cut was not in a string, the quote only adds an error behind everything that can be read.
+    format!("{text}\"")
+}
+
+/// Counts the bytes of a body that are read and the pointers that are compared, in tests only: both must grow linearly
+/// with the body, and not quadratically.
+pub(crate) mod work {
+    #[cfg(not(any(test, feature = "testing")))]
+    #[inline]
+    pub(crate) fn add(_: usize) {}
+
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) use counted::add;
+    #[cfg(any(test, feature = "testing"))]
+    pub use counted::of;
+
+    #[cfg(any(test, feature = "testing"))]
+    mod counted {
+        use std::cell::Cell;
+
+        thread_local! {
+            static WORK: Cell<usize> = const { Cell::new(0) };
+        }
+
+        pub(crate) fn add(more: usize) {
+            WORK.set(WORK.get().saturating_add(more));
+        }
+
+        /// Returns the bytes of error bodies that this thread reads during the call, plus the pointers that it compares.
+        /// Use it to test that the work of a table or a classifier grows linearly with a body.
+        ///
+        /// ```
+        /// use http_retry::policy::ErrorBody;
+        /// use http_retry::testing::body_work;
+        ///
+        /// let read = |text: String| body_work(|| drop(ErrorBody::read(text.as_bytes())));
+        /// let (small, large) = (read("[".repeat(100)), read("[".repeat(1_000)));
+        /// assert!(large <= 11 * small.max(100));
+        /// ```
+        pub fn of(meanwhile: impl FnOnce()) -> usize {
+            let before = WORK.get();
+            meanwhile();
+            WORK.get().saturating_sub(before)
+        }
     }
 }
 
