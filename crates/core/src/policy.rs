@@ -33,9 +33,8 @@
 //! ```
 
 mod backoff;
-pub(crate) mod body_probe;
+pub(crate) mod bodies;
 mod builder;
-pub(crate) mod canned_response;
 pub(crate) mod classifier;
 mod classify;
 mod decimal;
@@ -47,42 +46,34 @@ mod presets;
 mod reason;
 mod request_facts;
 mod request_override;
-mod resume_failure;
-pub(crate) mod rewrite;
 pub mod rules;
-mod scope;
 pub(crate) mod session;
 mod settings;
 mod verdict;
-pub(crate) mod whole_answers;
 mod worst_case;
 
 pub use crate::error_body::{ErrorBody, Pointer};
 pub(crate) use crate::server_hints::HeaderSet;
 pub use crate::server_hints::{Quota, RetryTime, ServerHints, Unit};
-pub use backoff::Backoff;
-pub use backoff::Jitter;
-pub use body_probe::{BodyProbe, Inspected, StreamHolder};
+pub use backoff::{Backoff, Jitter};
+pub use bodies::{BodyProbe, Inspected, Rewrite, RewriteBody, Rewritten, StreamHolder};
 pub use builder::RetryPolicyBuilder;
 pub use classifier::Classify;
 pub(crate) use classifier::OwnError;
 pub(crate) use classify::is_standard_success;
 pub use classify::{Class, ErrorKind, Reach};
 pub use decimal::Decimal;
-pub use decision::{DelaySource, RetryPlan, StopReason};
+pub use decision::{DelaySource, ResumeFailure, RetryPlan, StopReason};
 pub use moment::Moment;
 pub use outcome::Outcome;
 pub use reason::Reason;
 pub use request_facts::{Attempt, RequestFacts, RequestLine};
 pub(crate) use request_facts::{is_host_like, without_port};
 pub(crate) use request_override::Overrides;
-pub use resume_failure::ResumeFailure;
-pub use rewrite::{Rewrite, RewriteBody, Rewritten};
-pub use scope::Scope;
 pub use session::{BodyRequirement, Command, Event, RetrySession};
 use settings::Settings;
 pub use settings::{Methods, RetryOverride, RetryPolicy};
-pub use verdict::{AWS_THROTTLES, IntoVerdict, Verdict};
+pub use verdict::{AWS_THROTTLES, IntoVerdict, Scope, Verdict};
 pub use worst_case::WorstCase;
 
 pub(crate) use decision::Cost;

@@ -10,29 +10,21 @@
 //! Events and reports contain no query string, user info, header value or body. A [`DeadLetter`] contains the URI and
 //! the headers, so that the request can be sent again.
 
-mod dead_letter;
-pub(crate) mod download;
-mod leave_reason;
 #[cfg(feature = "metrics")]
 mod metrics;
 pub(crate) mod recorder;
 mod retry_report;
 pub(crate) mod span;
-mod text_cut;
 
-pub use dead_letter::{DeadLetter, DeadLetters};
-pub use leave_reason::LeaveReason;
 #[cfg(feature = "metrics")]
 pub use metrics::MetricsObserver;
-pub use retry_report::{AttemptReport, ReportSlot, RetryReport};
-pub use text_cut::TextCut;
-
 pub(crate) use recorder::Subject;
-pub(crate) use span::AttemptSpan;
-pub(crate) use span::warn_of_misuse;
+pub use retry_report::{AttemptReport, ReportSlot, RetryReport};
+pub(crate) use span::{AttemptSpan, warn_of_misuse};
 
 use crate::policy::{DelaySource, ErrorKind, ResumeFailure};
-use http::Method;
+use http::{HeaderMap, Method};
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -228,4 +220,176 @@ pub enum RetryEventKind<'a> {
         /// The time without the fleet, or the wait for the first reply.
         away: Duration,
     },
+}
+
+/// A cut of one text in a request, so that the next attempt fits into the model's context. It is measured in characters
+/// (`char`), not in tokens or bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TextCut {
+    /// The number of characters before the cut.
+    pub before: usize,
+    /// The number of characters after the cut.
+    pub after: usize,
+}
+
+impl TextCut {
+    /// Creates a cut from `before` to `after` characters.
+    #[must_use]
+    pub fn new(before: usize, after: usize) -> Self {
+        Self { before, after }
+    }
+}
+
+/// The reason why a process leaves its fleet and decides alone for a while. The guide to fleets describes the
+/// behavior meanwhile.
+///
+/// It is reported once, when the process leaves. The process rejoins with the first reply that is in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LeaveReason {
+    /// The store has not replied within the fleet's `wait`, or is running another user's script that does not end.
+    Timeout,
+    /// There is no connection to the store: it refuses connections, has closed this one, or is still loading its data.
+    Unreachable,
+    /// The store rejects the user name or the password, or requires one.
+    Auth,
+    /// The store's access list forbids a command, a key or a channel. The documentation of the module `fleet` lists the
+    /// required rights.
+    Denied,
+    /// The store accepts no writes: it is a replica, has lost its primary or its replicas, or cannot save.
+    ReadOnly,
+    /// The store has no memory left within its `maxmemory`.
+    NoMemory,
+    /// A key of the fleet holds a value of another type, since another program uses the prefix. It is never deleted.
+    WrongType,
+    /// The store cannot run the script, or its reply is not one of the script's.
+    Script,
+    /// The store is a cluster, and the key is on another of its nodes, which is not contacted.
+    Moved,
+    /// The store cannot notify all processes at once, as gates require, since it does not support RESP3. Budgets are
+    /// still shared.
+    NoPush,
+}
+
+impl LeaveReason {
+    /// Returns a stable name, for metric labels: `timeout`, `unreachable`, `auth`, `denied`, `read_only`, `no_memory`,
+    /// `wrong_type`, `script`, `moved`, `no_push`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Timeout => "timeout",
+            Self::Unreachable => "unreachable",
+            Self::Auth => "auth",
+            Self::Denied => "denied",
+            Self::ReadOnly => "read_only",
+            Self::NoMemory => "no_memory",
+            Self::WrongType => "wrong_type",
+            Self::Script => "script",
+            Self::Moved => "moved",
+            Self::NoPush => "no_push",
+        }
+    }
+
+    /// Returns the reason as a sentence, for people.
+    #[must_use]
+    pub fn explain(self) -> &'static str {
+        match self {
+            Self::Timeout => "The store did not answer in time.",
+            Self::Unreachable => "The store cannot be reached.",
+            Self::Auth => "The store refuses the user name or the password.",
+            Self::Denied => "The store's access list forbids a command, a key or a channel.",
+            Self::ReadOnly => "The store takes no writes.",
+            Self::NoMemory => "The store has no memory left.",
+            Self::WrongType => "A key of the fleet holds a value of another type.",
+            Self::Script => "The store cannot run the fleet's script.",
+            Self::Moved => "The store is a cluster, and the key is at another of its nodes.",
+            Self::NoPush => "The store does not speak RESP3, by which gates are told.",
+        }
+    }
+}
+
+impl fmt::Display for LeaveReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A receiver of the requests of a policy whose `on_exhausted` names it as its `dead_letter`.
+///
+/// It runs in the request's own task before the caller gets the last outcome, so it must be quick, and must not panic.
+/// It does not change that outcome. A function that takes a [`DeadLetter`] is one too. An operation of a `Runner` has
+/// no head, and so no dead letter.
+///
+/// ```
+/// use http_retry::report::{DeadLetter, DeadLetters};
+///
+/// struct Print;
+///
+/// impl DeadLetters for Print {
+///     fn on_dead_letter(&self, letter: &DeadLetter<'_>) {
+///         println!("{} {}: {}", letter.method, letter.service, letter.report.stop());
+///     }
+/// }
+/// ```
+pub trait DeadLetters: Send + Sync + 'static {
+    /// Called once for each request that has no retries left.
+    fn on_dead_letter(&self, letter: &DeadLetter<'_>);
+}
+
+impl<F: Fn(&DeadLetter<'_>) + Send + Sync + 'static> DeadLetters for F {
+    fn on_dead_letter(&self, letter: &DeadLetter<'_>) {
+        self(letter);
+    }
+}
+
+/// The head of a request that has no retries left, and its report.
+///
+/// Unlike an event it contains the whole URI and the headers, secrets included, so that the request can be sent again
+/// later.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct DeadLetter<'a> {
+    /// The request's service.
+    pub service: &'a str,
+    /// The request's method, the same on every attempt.
+    pub method: &'a Method,
+    /// The URI of the first attempt, query included; a failover does not change it.
+    pub uri: &'a str,
+    /// The request's headers, including an idempotency key added by the layer, but without the headers that a rule or a
+    /// failover sets for later attempts.
+    pub headers: &'a HeaderMap,
+    /// The attempts, and the reason why no more followed.
+    pub report: &'a RetryReport,
+}
+
+impl<'a> DeadLetter<'a> {
+    /// Creates the dead letter of a request that was given up.
+    #[must_use]
+    pub fn new(
+        service: &'a str,
+        method: &'a Method,
+        uri: &'a str,
+        headers: &'a HeaderMap,
+        report: &'a RetryReport,
+    ) -> Self {
+        Self {
+            service,
+            method,
+            uri,
+            headers,
+            report,
+        }
+    }
+}
+
+/// Leaves out possible secrets.
+impl fmt::Debug for DeadLetter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeadLetter")
+            .field("service", &self.service)
+            .field("method", &self.method)
+            .field("report", &self.report)
+            .finish_non_exhaustive()
+    }
 }

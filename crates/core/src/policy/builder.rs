@@ -1,10 +1,7 @@
 //! The builder of policies, which refuses settings that cannot work.
 
-mod inside;
 mod limits;
-mod on_policy;
 mod rules;
-
 use super::classifier::Classify;
 use super::rules::{Origin, Rule};
 use super::verdict::Verdict;
@@ -219,6 +216,11 @@ impl RetryPolicyBuilder {
         self.own_error(OwnError::new(judge))
     }
 
+    /// Adds an error of the caller's own, as presets and documents do.
+    pub(crate) fn own_error(self, own: OwnError) -> Self {
+        self.with(|settings| settings.own_errors.push(own))
+    }
+
     /// Enables or disables the header rules: a few headers that any server may send and that say more than the status.
     /// Default `true`; `false` is plain HTTP.
     ///
@@ -363,6 +365,40 @@ impl RetryPolicyBuilder {
             (retries, None) => Ok(retries.unwrap_or(self.settings.max_retries)),
         }
     }
+}
+
+/// The bound of setters called on a policy instead of its builder, which no argument meets: a compile error that names
+/// the builder. Without these setters, rustc only says that there is no such method.
+///
+/// ```compile_fail,E0277
+/// let policy = http_retry::RetryPolicy::background().max_retries(2);
+/// ```
+///
+/// ```
+/// let policy = http_retry::RetryPolicy::background().to_builder().max_retries(2).build()?;
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "a `RetryPolicy` does not change: set this on its builder",
+    label = "write `policy.to_builder()`, then the setters, then `.build()?`"
+)]
+pub trait SetOnBuilder {}
+
+macro_rules! setters {
+    ($($name:ident)+) => {
+        impl RetryPolicy {
+            $(
+                #[doc(hidden)]
+                pub fn $name<T: SetOnBuilder>(&self, _: T) {}
+            )+
+        }
+    };
+}
+
+setters! {
+    attempt_timeout backoff classify_error classifier credentials deadline dialect dialects header_rules hold_streams
+    max_attempts max_gate_wait max_refused max_retries max_server_delay methods on_exhausted otherwise quotas_at_once
+    retry_on rewrite rule server_delays stop_on whole_answers
 }
 
 #[cfg(test)]

@@ -1,8 +1,6 @@
 //! A policy as text: its schedule, and the most that it can cost.
 
-mod lists;
-
-use super::rules::{Action, Counter, ServerDelays, Wait};
+use super::rules::{Action, Counter, OnExhausted, ServerDelays, Wait};
 use super::worst_case::{WorstCase, limited};
 use super::{Methods, Origin, RetryPolicy, Settings};
 use std::fmt::{self, Write};
@@ -209,6 +207,34 @@ impl Settings {
             }
         }
     }
+
+    /// Shows the outcome lists that are set in code. Those of a document are shown by its origins.
+    fn explain_lists(&self, text: &mut String) -> fmt::Result {
+        if !self.rules.origins.is_empty() {
+            return Ok(());
+        }
+        if let Some(conditions) = &self.rules.retry_on {
+            let holds = Conditions(conditions.len());
+            writeln!(text, "  retry_on: only if {holds}, whatever the class")?;
+        }
+        if !self.rules.stop_on.is_empty() {
+            let holds = Conditions(self.rules.stop_on.len());
+            writeln!(text, "  stop_on: never if {holds}")?;
+        }
+        match &self.rules.on_exhausted {
+            OnExhausted::Last => Ok(()),
+            OnExhausted::Fail => writeln!(text, "  on_exhausted: fail"),
+            OnExhausted::Respond(response) => {
+                writeln!(text, "  on_exhausted: respond {}", response.status.as_u16())
+            }
+            OnExhausted::Failover { to, .. } => {
+                writeln!(text, "  on_exhausted: failover to {}", to.service)
+            }
+            OnExhausted::DeadLetter { name } => {
+                writeln!(text, "  on_exhausted: dead_letter {name}")
+            }
+        }
+    }
 }
 
 /// A number of attempts, or no limit.
@@ -294,6 +320,17 @@ impl fmt::Display for HumanDuration {
             }
         }
         f.write_str(&parts.join(" "))
+    }
+}
+
+struct Conditions(usize);
+
+impl fmt::Display for Conditions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            1 => f.write_str("its condition holds"),
+            many => write!(f, "one of its {many} conditions holds"),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! One request's own settings, and those that its service lets it set.
 
-use super::whole_answers::MAX_ANSWER_BYTES;
+use super::bodies::MAX_ANSWER_BYTES;
 use super::{RetryOverride, RetryPolicy};
 use std::sync::Arc;
 use std::time::Duration;

@@ -47,11 +47,9 @@ mod action;
 mod condition;
 mod rule;
 
-pub use crate::policy::canned_response::CannedResponse;
-pub use action::{Action, Failover, Wait};
+pub use action::{Action, CannedResponse, Failover, Wait};
 pub use condition::{Condition, ErrorGroup, Evidence, Value};
-pub(crate) use condition::{ConditionInput, SuccessBodyTest};
-pub(crate) use condition::{lines, matches_glob, parts};
+pub(crate) use condition::{ConditionInput, SuccessBodyTest, lines, matches_glob, parts};
 pub(crate) use rule::{NAME, is_name};
 pub use rule::{Rule, RuleBuilder};
 

@@ -2,7 +2,8 @@
 
 use super::RetryPolicyBuilder;
 use crate::error::ConfigError;
-use crate::policy::{Settings, whole_answers};
+use crate::policy::Settings;
+use crate::policy::bodies::check_whole_answers;
 use std::time::Duration;
 
 impl RetryPolicyBuilder {
@@ -202,7 +203,7 @@ impl Settings {
         let streams = self.streams.as_ref();
         let first_event_timeout = streams.and_then(|streams| streams.first_event_timeout());
         above_zero("first_event_timeout", first_event_timeout)?;
-        whole_answers::check(self.whole_answers)?;
+        check_whole_answers(self.whole_answers)?;
         match (self.attempt_timeout, self.deadline) {
             (Some(timeout), Some(deadline)) if timeout > deadline => Err(ConfigError::new(
                 "attempt_timeout",

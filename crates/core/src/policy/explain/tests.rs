@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::policy::Backoff;
+use crate::policy::rules::{CannedResponse, Condition};
+use http::StatusCode;
 
 #[test]
 fn explain_shows_the_background_preset_in_full() {
@@ -72,4 +74,24 @@ fn explain_stays_short_for_billions_of_retries() {
         "{unlimited}"
     );
     assert!(unlimited.contains("worst case: no limit"), "{unlimited}");
+}
+
+#[test]
+fn explain_shows_the_lists_that_are_set_in_code() {
+    let status = |status| Condition::status([status]).unwrap();
+    let later = CannedResponse::new(StatusCode::SERVICE_UNAVAILABLE);
+    let policy = RetryPolicy::builder()
+        .retry_on([status(500), status(502)])
+        .stop_on([status(501)])
+        .on_exhausted(OnExhausted::Respond(later));
+    let text = policy.build().unwrap().explain();
+    for line in [
+        "  retry_on: only if one of its 2 conditions holds, whatever the class\n",
+        "  stop_on: never if its condition holds\n",
+        "  on_exhausted: respond 503\n",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+    let plain = RetryPolicy::background().explain();
+    assert!(!plain.contains("_on") && !plain.contains("on_"), "{plain}");
 }

@@ -9,13 +9,11 @@
 
 use super::RetrySession;
 use crate::budget::PaidRetry;
-use crate::policy::body_probe::BodyProbe;
-use crate::policy::decision::StopReason;
-use crate::policy::decision::{RetryPlan, Stop};
+use crate::policy::bodies::{BodyProbe, has_an_end};
+use crate::policy::decision::{RetryPlan, Stop, StopReason};
 use crate::policy::moment::Moment;
 use crate::policy::outcome::Outcome;
 use crate::policy::rules::OnExhausted;
-use crate::policy::whole_answers::has_an_end;
 use crate::policy::{Class, ServerHints};
 use std::sync::Arc;
 use std::time::Duration;
