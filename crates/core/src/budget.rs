@@ -16,13 +16,12 @@
 mod bucket;
 mod builder;
 pub(crate) mod services;
-mod shared_account;
 mod sync;
 
+pub use crate::sharing::{AccountReply, Payment, SharedAccount};
 pub use bucket::BudgetTerms;
 pub use builder::RetryBudgetBuilder;
 pub use services::ServiceBudgets;
-pub use shared_account::{AccountReply, Payment, SharedAccount};
 
 use crate::policy::{Decimal, DelaySource, RetryPlan, RetrySession, StopReason};
 use bucket::Bucket;

@@ -23,15 +23,14 @@
 pub(crate) mod controller;
 pub(crate) mod key;
 pub(crate) mod map;
-mod peer;
 pub(crate) mod state;
 mod sync;
 #[cfg(test)]
 mod tests;
 pub mod vote;
 
+pub use crate::sharing::Peer;
 pub use key::{KeyGate, NewKey};
-pub use peer::Peer;
 
 pub(crate) use controller::GateQuota;
 pub(crate) use key::GateKey;
@@ -39,12 +38,9 @@ pub(crate) use key::GateKey;
 use crate::runtime::{Runtime, Sleep};
 use controller::{CallNumber, quotient};
 use http::{Extensions, HeaderMap, Method};
-use key::MakePeer;
-use key::{Hashers, KeyedBy, NarrowerGates};
-use map::Counters;
-use map::{GateMap, Permit, Slot};
-use state::{CallEnd, GateRequest, KeyState, NotIdle, Passed};
-use state::{CallKind, WaiterId};
+use key::{Hashers, KeyedBy, MakePeer, NarrowerGates};
+use map::{Counters, GateMap, Permit, Slot};
+use state::{CallEnd, CallKind, GateRequest, KeyState, NotIdle, Passed, WaiterId};
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;

@@ -20,14 +20,14 @@ pub mod route;
 pub mod runtime;
 mod server_hints;
 pub mod services;
+mod sharing;
 #[cfg(feature = "testing")]
 pub mod testing;
 
 pub use budget::{RetryBudget, RetryBudgetBuilder, ServiceBudgets};
 pub use error::ConfigError;
-pub use policy::rules;
 pub use policy::{
     Attempt, Backoff, Class, ErrorKind, Jitter, Methods, Outcome, Reach, RequestFacts,
-    RetryOverride, RetryPolicy, RetryPolicyBuilder, StopReason,
+    RetryOverride, RetryPolicy, RetryPolicyBuilder, StopReason, rules,
 };
 pub use report::{ReportSlot, RetryReport};

@@ -1,17 +1,13 @@
 //! Routes: the policy, budgets and failover services of a request, and the [`Router`] that selects them.
 
-pub(crate) mod chains;
 pub(crate) mod failover;
-mod host_map;
 pub(crate) mod matching;
 mod services;
-mod shared_services;
 
-pub(crate) use chains::{Broken, Chains};
+pub use crate::sharing::SharedServices;
 pub(crate) use failover::Rebase;
-pub use host_map::HostMap;
-pub(crate) use services::{ServiceEntry, ServiceTable};
-pub use shared_services::SharedServices;
+pub use matching::HostMap;
+pub(crate) use services::{Broken, Chains, ServiceEntry, ServiceTable};
 
 use crate::budget::services::Budgets;
 use crate::budget::{PaymentResult, RetryBudget};

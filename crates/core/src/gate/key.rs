@@ -5,11 +5,11 @@
 //! calls.
 
 use super::map::Counters;
-use super::peer::Peer;
 use super::state::KeyState;
 use super::{Gate, GatedCall, Shared, micros};
 use crate::policy::{Moment, Scope, splitmix64};
 use crate::runtime::Runtime;
+use crate::sharing::Peer;
 use http::Method;
 use std::collections::HashMap;
 use std::fmt;

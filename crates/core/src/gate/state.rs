@@ -2,10 +2,9 @@
 
 use super::controller::{CallNumber, Controller, GateQuota, NextTurn, sum};
 use super::key::GateKey;
-use super::map::Counters;
-use super::map::{Permit, Slot};
+use super::map::{Counters, Permit, Slot};
 use super::micros;
-use super::peer::Peer;
+use crate::sharing::Peer;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, Weak};

@@ -1,6 +1,7 @@
 //! What a pattern takes.
 
 use super::*;
+use proptest::prelude::*;
 
 #[test]
 fn a_star_in_a_host_stands_for_its_first_labels() {
@@ -85,5 +86,24 @@ fn a_star_in_a_path_stands_for_anything() {
             ..RequestHead::default()
         };
         assert_eq!(matching.holds(&head), wanted, "{pattern} {path}");
+    }
+}
+
+proptest! {
+    /// The map finds what a comparison with each pattern finds.
+    #[test]
+    fn a_lookup_agrees_with_a_scan(
+        patterns in prop::collection::vec("(\\*\\.)?[aB]{1,2}(\\.[ab]{1,2}){0,3}(:8)?", 0..12),
+        host in "[aB]{1,2}(\\.[aB]{1,2}){0,4}(:8)?",
+    ) {
+        let mut map = HostMap::default();
+        for (number, pattern) in patterns.iter().enumerate() {
+            map.insert(pattern, number);
+        }
+        let mut found: Vec<usize> = map.get(&host).copied().collect();
+        found.sort_unstable();
+        let is_like = |(number, pattern): (usize, &String)| is_host_like(pattern, &host).then_some(number);
+        let scanned: Vec<usize> = patterns.iter().enumerate().filter_map(is_like).collect();
+        prop_assert_eq!(found, scanned);
     }
 }
