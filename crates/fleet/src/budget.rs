@@ -7,12 +7,10 @@ mod message;
 pub(super) mod model;
 mod participant;
 mod queue;
-mod schedule;
 #[cfg(test)]
 mod tests;
 
 pub(super) use message::{BudgetReply, BudgetReport};
-pub(super) use schedule::{Backoff, flush_interval};
 
 use super::names::BudgetKeys;
 use super::observers::Step;

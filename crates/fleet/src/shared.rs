@@ -1,7 +1,7 @@
 //! The state that the tasks of a fleet share. It keeps none of its budgets alive.
 
 use super::observers::{EndedCommand, FleetObservers, Step};
-use super::resubscription::Resubscription;
+use super::schedule::Resubscription;
 use super::status::{FleetChange, FleetStatus, PeerStatus, Presence};
 use super::store::{Reply, Store};
 use super::sync::lock;

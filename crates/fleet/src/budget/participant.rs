@@ -6,7 +6,7 @@
 use super::ledger::{Allowance, Ledger};
 use super::message::{BudgetReply, BudgetReport, MAX_COUNT, ReplyKind, StoreTerms, bounded};
 use super::queue::PaymentQueue;
-use super::schedule::FlushSchedule;
+use crate::schedule::FlushSchedule;
 use crate::status::FleetChange;
 use crate::task::NextAction;
 use http_retry_core::policy::Moment;

@@ -2,7 +2,7 @@
 
 use super::message::{GateNotice, GateReply, GateReport};
 use super::participant::{GateChange, GateParticipant};
-use crate::budget::flush_interval;
+use crate::schedule::flush_interval;
 use crate::sync::lock;
 use crate::task::NextAction;
 use http_retry_core::gate::{KeyGate, Peer};

@@ -3,7 +3,7 @@
 //! It performs no I/O: nothing here reads the clock, sleeps or sends.
 
 use super::message::{GateNotice, GateReport};
-use crate::random::part;
+use crate::clock::part;
 use crate::task::NextAction;
 use http_retry_core::gate::vote::DEFAULT_COOLDOWN;
 use std::task::Waker;

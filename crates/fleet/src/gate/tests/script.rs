@@ -2,7 +2,7 @@
 
 use super::super::message::MAX_COUNT;
 use super::*;
-use crate::random::splitmix64;
+use crate::clock::splitmix64;
 use crate::tests::server::Server;
 use redis::{Connection, FromRedisValue, RedisResult, ToRedisArgs};
 

@@ -1,7 +1,10 @@
-//! The times of a process's reports and retries of the store.
+//! The times of a process's reports and retries of the store, and of the next subscription after one that failed or was
+//! lost.
 
-use crate::random::spread;
+use crate::clock::spread;
 use http_retry_core::policy::Moment;
+use http_retry_core::report::LeaveReason;
+use http_retry_core::runtime::Runtime;
 use std::time::Duration;
 
 const MIN_FLUSH: Duration = Duration::from_millis(250);
@@ -26,7 +29,7 @@ pub(super) struct FlushSchedule {
 
 /// The delay after a failure, longer each time.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Backoff(Duration);
+struct Backoff(Duration);
 
 impl Default for Backoff {
     fn default() -> Self {
@@ -36,7 +39,7 @@ impl Default for Backoff {
 
 impl Backoff {
     /// Counts a failure, and returns the time of the next try.
-    pub(crate) fn fail(&mut self, at: Moment) -> Duration {
+    fn fail(&mut self, at: Moment) -> Duration {
         let retry_at = at.now.saturating_add(spread(self.0, at.random));
         self.0 = self.0.saturating_mul(2).min(MAX_BACKOFF);
         retry_at
@@ -90,11 +93,63 @@ impl FlushSchedule {
 }
 
 /// Returns the interval between the reports of one process, given the number of processes.
-pub(crate) fn flush_interval(processes: i64) -> Duration {
+pub(super) fn flush_interval(processes: i64) -> Duration {
     millis(processes).clamp(MIN_FLUSH, MAX_FLUSH)
 }
 
 fn millis(processes: i64) -> Duration {
     // One millisecond for each process, so that all of them send a store about a thousand reports a second.
     Duration::from_millis(u64::try_from(processes).unwrap_or(0))
+}
+
+/// The backoff of a fleet's subscriptions.
+///
+/// All gates subscribe on one connection, so they share one backoff: otherwise each of a thousand gates would open a
+/// connection of its own that the store drops again. Neither a grant nor the reply to a command ends the backoff, since
+/// a store can send both and then drop the connection. Only a subscription that has lasted does.
+#[derive(Debug, Default)]
+pub(super) struct Resubscription {
+    retry_at: Duration,
+    backoff: Backoff,
+    /// The time when a failure was last counted, and its reason.
+    counted_at: Duration,
+    reason: Option<LeaveReason>,
+}
+
+/// The shortest lifetime of a subscription that is renewed at once when it is lost.
+const MIN_LASTING: Duration = Duration::from_secs(5);
+
+impl Resubscription {
+    /// Returns the reason for which no gate may subscribe at this time, or `None` if gates may.
+    pub(super) fn held_back(&self, now: Duration) -> Option<LeaveReason> {
+        self.reason.filter(|_| now < self.retry_at)
+    }
+
+    /// Returns the time at which the next gate may subscribe.
+    pub(super) fn retry_at(&self) -> Duration {
+        self.retry_at
+    }
+
+    /// Counts a subscription that was requested at `begun` and not granted.
+    pub(super) fn fail(&mut self, begun: Duration, reason: LeaveReason, runtime: &dyn Runtime) {
+        // Gates that subscribed together fail together, which is one failure.
+        if begun >= self.counted_at {
+            let at = runtime.moment();
+            self.counted_at = at.now;
+            self.reason = Some(reason);
+            self.retry_at = self.backoff.fail(at);
+        }
+    }
+
+    /// Counts the loss of a subscription that was granted at `granted`.
+    pub(super) fn record_loss(&mut self, granted: Duration, runtime: &dyn Runtime) {
+        let now = runtime.now();
+        if now.saturating_sub(granted) < MIN_LASTING {
+            self.fail(granted, LeaveReason::Unreachable, runtime);
+        } else if granted >= self.counted_at {
+            self.counted_at = now;
+            self.retry_at = now;
+            self.backoff = Backoff::default();
+        }
+    }
 }
