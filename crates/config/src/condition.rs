@@ -5,9 +5,8 @@ use super::shown::header_name;
 use super::value::Value;
 use super::values::{
     Attempts, BareStatus, HeaderKey, List, MethodName, Name, Natural, PathPattern, Several,
-    Statuses, Texts, leaf,
+    Statuses, Texts, Word, Words, leaf, words,
 };
-use super::words::{Word, Words, words};
 use http_retry_core::ConfigError;
 use http_retry_core::rules::{self, ErrorGroup};
 use serde::Deserialize;

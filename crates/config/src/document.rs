@@ -11,9 +11,8 @@ use super::rule::{Otherwise, RowKeys, Rule};
 use super::shown;
 use super::value::Value;
 use super::values::{
-    BaseUrl, Capacity, Cost, Duration, HeaderKey, List, MAX_TOKENS, Name, Number, leaf,
+    BaseUrl, Capacity, Cost, Duration, HeaderKey, List, MAX_TOKENS, Name, Number, Word, leaf, words,
 };
-use super::words::{Word, words};
 use http_retry_core::budget::{RetryBudget, RetryBudgetBuilder};
 use http_retry_core::services::RequestOverrides;
 use matches::{Matches, RouteMatch, ServiceMatch};

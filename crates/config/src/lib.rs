@@ -59,7 +59,6 @@ mod shown;
 mod tests;
 mod value;
 mod values;
-mod words;
 
 pub use builder::RetryConfigBuilder;
 pub use problems::ConfigErrors;

@@ -7,7 +7,7 @@ use super::retry::{
     CapMode, DialectChoice, ExhaustedAction, Field, Growth, Limit, Retry, deadline, value,
 };
 use super::value::Value;
-use super::words::Word;
+use super::values::Word;
 use http_retry_core::policy::{Classify, Decimal};
 use http_retry_core::rules::{self, Action, CannedResponse, ServerDelays};
 use http_retry_core::{Backoff, ConfigError, Jitter, RetryPolicy, RetryPolicyBuilder};

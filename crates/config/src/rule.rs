@@ -3,8 +3,7 @@
 use super::condition::{JsonPlace, When};
 use super::reader::block;
 use super::retry::RetryBlock;
-use super::values::{Count, Duration, HeaderKey, Name, Set, Several, positive};
-use super::words::{Word, Words, words};
+use super::values::{Count, Duration, HeaderKey, Name, Set, Several, Word, Words, positive, words};
 use http_retry_core::policy::{Reason, Scope, Unit};
 use http_retry_core::rules::{self, Action, Failover};
 use http_retry_core::{Class, Reach};

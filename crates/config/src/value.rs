@@ -1,12 +1,11 @@
 //! An untyped document, as any serde format returns it.
 
 mod reading;
-mod size;
 
-pub(super) use size::check_text;
+pub(super) use reading::check_text;
 
 use super::shown::{self, HIDDEN, Quoted};
-use size::Size;
+use reading::Size;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;

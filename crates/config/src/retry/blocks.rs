@@ -5,8 +5,9 @@
 use super::{Layer, layer};
 use crate::reader::{Hidden, Spanned, block};
 use crate::value::Value;
-use crate::values::{Count, Duration, DurationOrNone, Headers, List, Name, Number, Set, leaf};
-use crate::words::{Word, word, words};
+use crate::values::{
+    Count, Duration, DurationOrNone, Headers, List, Name, Number, Set, Word, leaf, word, words,
+};
 use http::HeaderMap;
 use http_retry_core::policy::Decimal;
 use http_retry_core::rules::{Failover, ServerDelays};

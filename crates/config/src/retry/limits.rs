@@ -3,8 +3,7 @@
 use super::blocks::WordOr;
 use crate::reader::block;
 use crate::value::Value;
-use crate::values::{Name, Several, Share, duration_text, positive};
-use crate::words::{Word, word_for, words};
+use crate::values::{Name, Several, Share, Word, duration_text, positive, word_for, words};
 use http_retry_core::policy::Decimal;
 use serde::Deserialize;
 use std::sync::Arc;

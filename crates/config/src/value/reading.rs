@@ -1,9 +1,10 @@
-//! Deserialization of an untyped value from any serde format.
+//! Deserialization of an untyped value from any serde format, and the limits on its size, counted while it is read: an
+//! alias in a short text can expand to a large document.
 
 use super::Value;
-use super::size::Size;
 use crate::shown;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;
@@ -138,4 +139,76 @@ impl<'de> DeserializeSeed<'de> for Key<'_> {
             ))),
         }
     }
+}
+
+/// The deepest nesting of a document, so that reading one takes bounded stack.
+const MAX_DEPTH: usize = 64;
+/// The most values of a document.
+const MAX_VALUES: usize = 100_000;
+/// The most bytes of keys and texts.
+const MAX_TEXT_BYTES: usize = 1024 * 1024;
+
+/// The most brackets that may be open at once in a text.
+const MAX_OPEN: usize = 128;
+
+/// Checks that a text is short enough to be read.
+pub(crate) fn check_text(text: &str) -> Result<(), String> {
+    if text.len() > MAX_TEXT_BYTES {
+        return Err(format!("the text has more than {MAX_TEXT_BYTES} bytes"));
+    }
+    // Brackets in texts and comments count too: only a parser could tell them apart.
+    let mut open = 0_usize;
+    for byte in text.bytes() {
+        match byte {
+            b'[' | b'{' => open = open.saturating_add(1),
+            b']' | b'}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        if open > MAX_OPEN {
+            return Err(format!(
+                "the text has more than {MAX_OPEN} brackets open at once"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The remaining size that a document may have.
+#[derive(Debug)]
+pub(super) struct Size {
+    values: Cell<usize>,
+    text: Cell<usize>,
+}
+
+impl Default for Size {
+    fn default() -> Self {
+        Self::up_to(MAX_VALUES, MAX_TEXT_BYTES)
+    }
+}
+
+impl Size {
+    pub(super) fn up_to(values: usize, text: usize) -> Self {
+        Self {
+            values: Cell::new(values),
+            text: Cell::new(text),
+        }
+    }
+
+    /// Counts a value at this depth below the document.
+    pub(super) fn add_value(&self, depth: usize) -> Result<(), String> {
+        if depth > MAX_DEPTH {
+            return Err(format!("is nested more than {MAX_DEPTH} levels deep"));
+        }
+        take(&self.values, 1).ok_or_else(|| format!("holds more than {MAX_VALUES} values"))
+    }
+
+    pub(super) fn add_text(&self, text: &str) -> Result<(), String> {
+        take(&self.text, text.len())
+            .ok_or_else(|| format!("holds more than {MAX_TEXT_BYTES} bytes of text"))
+    }
+}
+
+fn take(left: &Cell<usize>, amount: usize) -> Option<()> {
+    left.set(left.get().checked_sub(amount)?);
+    Some(())
 }
