@@ -3,8 +3,7 @@
 use crate::arguments::Form;
 use crate::document::{Names, Source};
 use crate::effective;
-use crate::report::{Failure, Report};
-use crate::table::Table;
+use crate::report::{Failure, Report, Table};
 use clap::Args;
 use http_retry::config::{ConfigErrors, RetryConfig};
 use serde_json::{Value, json};

@@ -1,16 +1,14 @@
-//! `diff`: what a new document changes, and for whom.
-
-mod definitions;
+//! `diff`: what a new document changes, and for whom. The parts that no effective policy shows are compared by path.
 
 use crate::arguments::Form;
 use crate::document::{self, Names};
 use crate::effective;
 use crate::report::{Failure, Report};
 use clap::Args;
-use definitions::definitions;
 use http_retry::config::RetryConfig;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
 /// Show what a new document changes, per service and field
@@ -123,7 +121,7 @@ fn text(added: &[String], removed: &[String], changes: &[Change]) -> String {
 impl Change {
     fn words(&self) -> String {
         let value = |value: &Option<String>| match value {
-            Some(value) => definitions::shown(value).unwrap_or("..").to_owned(),
+            Some(value) => shown(value).unwrap_or("..").to_owned(),
             None => "(not set)".to_owned(),
         };
         let (old, new) = (value(&self.old), value(&self.new));
@@ -135,12 +133,7 @@ impl Change {
     }
 
     fn json(&self) -> Value {
-        let value = |value: &Option<String>| {
-            value
-                .as_deref()
-                .and_then(definitions::shown)
-                .map(str::to_owned)
-        };
+        let value = |value: &Option<String>| value.as_deref().and_then(shown).map(str::to_owned);
         json!({
             "place": (!self.place.is_empty()).then_some(&self.place),
             "field": self.field,
@@ -148,4 +141,96 @@ impl Change {
             "new": value(&self.new),
         })
     }
+}
+
+/// Marks a value that may be a secret: it is compared, and not shown.
+const HIDDEN: char = '\u{0}';
+
+/// The parts of a service or route besides its policy.
+const PARTS: [&str; 4] = ["match", "base_url", "dialect", "request_overrides"];
+
+/// Returns the paths and values of all budgets, matches, addresses and conditions.
+fn definitions(tree: &Value) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    if let Some(budgets) = tree.get("budgets") {
+        flatten("budgets".to_owned(), budgets, true, &mut found);
+    }
+    for part in ["rules", "fleet", "dialects"] {
+        if let Some(value) = tree.get(part) {
+            parts(part, part, value, &mut found);
+        }
+    }
+    for (name, service) in members(tree.get("services")) {
+        let path = format!("services.{name}");
+        place(&path, service, &mut found);
+        for (index, route) in items(service.get("routes")) {
+            place(&format!("{path}.routes.{index}"), route, &mut found);
+        }
+    }
+    found
+}
+
+/// Returns the value, unless it may be a secret.
+fn shown(value: &str) -> Option<&str> {
+    (!value.starts_with(HIDDEN)).then_some(value)
+}
+
+fn place(path: &str, place: &Value, found: &mut Vec<(String, String)>) {
+    for part in PARTS.into_iter().chain(["rules"]) {
+        if let Some(value) = place.get(part) {
+            parts(part, &format!("{path}.{part}"), value, found);
+        }
+    }
+}
+
+fn parts(part: &str, path: &str, value: &Value, found: &mut Vec<(String, String)>) {
+    if part != "rules" {
+        return flatten(path.to_owned(), value, part == "match", found);
+    }
+    for (name, rule) in items(Some(value)) {
+        flatten(format!("{path}.{name}"), rule, false, found);
+    }
+}
+
+/// Adds the leaves of a value, with those that may be secrets as hashes.
+fn flatten(path: String, value: &Value, is_public: bool, found: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(keys) => {
+            for (key, value) in keys {
+                // Statuses, methods and classes are words of the document; headers and bodies are not.
+                let is_public =
+                    is_public || ["status", "method", "outcome", "attempt"].contains(&&**key);
+                flatten(format!("{path}.{key}"), value, is_public, found);
+            }
+        }
+        value if is_public => found.push((path, words(value))),
+        value => {
+            let mut hasher = DefaultHasher::new();
+            value.to_string().hash(&mut hasher);
+            found.push((path, format!("{HIDDEN}{:x}", hasher.finish())));
+        }
+    }
+}
+
+fn words(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn members(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
+    value.and_then(Value::as_object).into_iter().flatten()
+}
+
+/// The items of a list, each by its name or its place.
+fn items(value: Option<&Value>) -> impl Iterator<Item = (String, &Value)> {
+    let items = value.and_then(Value::as_array).into_iter().flatten();
+    items.enumerate().map(|(index, item)| {
+        let name = item.get("name").and_then(Value::as_str);
+        (
+            name.map_or_else(|| format!("[{index}]"), str::to_owned),
+            item,
+        )
+    })
 }

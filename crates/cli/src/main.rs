@@ -9,7 +9,6 @@ mod explain;
 mod replay;
 mod report;
 mod storm;
-mod table;
 mod units;
 
 use arguments::{Arguments, Command};

@@ -1,5 +1,6 @@
-//! The results of a command: a report, or a failure.
+//! The results of a command: a report, and the columns of text in it, or a failure.
 
+use std::fmt;
 use std::path::Path;
 
 /// The exit code if the document has problems, or the service does not recover under it.
@@ -44,7 +45,7 @@ pub(crate) struct Failure {
 
 impl Failure {
     /// The input cannot be used: its name, and the cause.
-    pub(crate) fn of_input(name: &str, cause: impl std::fmt::Display) -> Self {
+    pub(crate) fn of_input(name: &str, cause: impl fmt::Display) -> Self {
         let cause = cause.to_string();
         let words: Vec<&str> = cause.split_whitespace().collect();
         Self {
@@ -75,5 +76,46 @@ impl From<anyhow::Error> for Failure {
             code: UNUSABLE,
             line: words.join(" "),
         }
+    }
+}
+
+/// Rows of cells below titles. Every column is as wide as its widest cell.
+#[derive(Debug)]
+pub(crate) struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub(crate) fn new(titles: &[&str]) -> Self {
+        let titles = titles.iter().map(|title| (*title).to_owned());
+        Self {
+            rows: vec![titles.collect()],
+        }
+    }
+
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or_default();
+        let width = |column: usize| {
+            let cells = self.rows.iter().filter_map(|row| row.get(column));
+            cells
+                .map(|cell| cell.chars().count())
+                .max()
+                .unwrap_or_default()
+        };
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        for row in &self.rows {
+            let cells = row.iter().zip(&widths);
+            let cells: Vec<String> = cells
+                .map(|(cell, width)| format!("{cell:width$}"))
+                .collect();
+            writeln!(f, "{}", cells.join("  ").trim_end())?;
+        }
+        Ok(())
     }
 }

@@ -1,6 +1,5 @@
 //! `storm`: a document in a simulated outage.
 
-mod chart;
 mod numbers;
 mod picture;
 
@@ -135,7 +134,7 @@ pub(crate) fn run(arguments: &StormArguments) -> Result<Report, Failure> {
     progress.finish_and_clear();
     if let Some(file) = &arguments.svg {
         let title = arguments.title();
-        let drawn = picture::write(file, &title, &all);
+        let drawn = picture::write_svg(file, &title, &all);
         drawn.map_err(|cause| Failure::of_input(&file.display().to_string(), cause))?;
     }
     let report = match arguments.format {
@@ -217,7 +216,7 @@ impl StormArguments {
         let mut text = format!("{}: {}\n\n", subject.words(), self.title());
         text += &numbers::table(all).to_string();
         text += "\nattempts per second at the server\n";
-        text += &chart::chart(all);
+        text += &picture::chart(all);
         text
     }
 

@@ -1,7 +1,7 @@
 //! The numbers of a storm under one kind of retries.
 
 use super::WELL;
-use crate::table::Table;
+use crate::report::Table;
 use crate::units::short;
 use http_retry_lab::run::Series;
 use http_retry_lab::storm::{Aftermath, MAX_ATTEMPTS, Storm};
