@@ -1,7 +1,7 @@
 //! Calls that are made once, and what becomes of them.
 
 use super::Arrivals;
-use super::call::{attempts, numbered};
+use super::chance::{attempts, numbered};
 use super::client::{Client, Target};
 use super::load::{Load, made, offer};
 use super::run::Ended;

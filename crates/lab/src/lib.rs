@@ -19,7 +19,6 @@
 
 #[cfg(feature = "scenarios")]
 mod batch;
-mod call;
 mod chance;
 mod client;
 #[cfg(feature = "scenarios")]

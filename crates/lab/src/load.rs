@@ -1,8 +1,7 @@
 //! Calls that come, and what becomes of them.
 
 use super::Arrivals;
-use super::call::numbered;
-use super::chance::{Use, draw, gap};
+use super::chance::{Use, draw, gap, numbered};
 use super::client::{Client, Target};
 use super::run::Ended;
 use super::runtime::Clock;

@@ -4,8 +4,7 @@
     reason = "this is where the time of a world comes from"
 )]
 
-use super::call::next_jitter;
-use super::chance::{Use, draw};
+use super::chance::{Use, draw, next_jitter};
 use http_retry::policy::Moment;
 use http_retry::runtime::{Runtime, Sleep};
 use std::future::Future;

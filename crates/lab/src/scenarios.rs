@@ -7,7 +7,6 @@
 
 mod fleets;
 mod gates;
-mod jobs;
 mod outages;
 mod overload;
 mod quotas;
@@ -91,7 +90,7 @@ pub const ALL: [Scenario; 23] = [
     gates::S,
     gates::T,
     gates::U,
-    jobs::V,
+    quotas::V,
 ];
 
 /// The scenarios of fleets.

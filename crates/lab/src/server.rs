@@ -1,7 +1,6 @@
 //! A simulated server: a queue, workers, outages, stalls, random failures, limits.
 
-use super::call::next_attempt;
-use super::chance::{Use, draw, happens};
+use super::chance::{Use, draw, happens, next_attempt};
 use super::limiter::{Limited, Limiter};
 use super::runtime::Clock;
 use bytes::Bytes;

@@ -193,13 +193,7 @@ macro_rules! in_flight {
     };
 }
 
-mod buckets;
-mod changes;
-mod in_flight;
-mod others;
-mod random;
-mod told_windows;
-mod windows;
+mod rows;
 
 const NO_LIMIT: Limited = Limited::by(&[]).away(NEAR);
 const WINDOW: Limited = window!(500, 10, false);
@@ -246,11 +240,11 @@ const ANY: f64 = f64::INFINITY;
 
 /// The rows of each scenario.
 pub(super) const KINDS: [(&str, &[Kind]); 7] = [
-    ("O", random::KINDS),
-    ("P", windows::KINDS),
-    ("Q", told_windows::KINDS),
-    ("R", buckets::KINDS),
-    ("S", in_flight::KINDS),
-    ("T", changes::KINDS),
-    ("U", others::KINDS),
+    ("O", rows::RANDOM),
+    ("P", rows::WINDOWS),
+    ("Q", rows::TOLD_WINDOWS),
+    ("R", rows::BUCKETS),
+    ("S", rows::IN_FLIGHT),
+    ("T", rows::CHANGES),
+    ("U", rows::OTHERS),
 ];
