@@ -22,11 +22,10 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod truncate;
-mod truncation;
 
 pub use classifier::LlmClassifier;
 pub use hold::HoldStreams;
-pub use truncation::Truncation;
+pub use truncate::Truncation;
 
 use http_retry_core::policy::{Backoff, Methods, RetryPolicy};
 use std::time::Duration;

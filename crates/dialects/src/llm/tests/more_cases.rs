@@ -2,7 +2,7 @@
 
 use crate::dialect::judge_event;
 use crate::llm::LlmClassifier;
-use crate::llm::truncation::is_too_long;
+use crate::llm::truncate::is_too_long;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use http_retry_core::policy::{Class, Classify, ErrorBody, Outcome, Reach, Reason, Scope, Verdict};
 use serde_json::Value;

@@ -12,7 +12,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 ///
 /// RFC 9530 (`content-digest`, `repr-digest`), RFC 3230 (`digest`), RFC 9421 (`signature`), AWS Signature Version 4 and
 /// similar schemes (an `authorization` scheme that names an HMAC, `x-amz-content-sha256`, `x-amz-checksum-*`).
-pub(crate) fn may_cut(headers: &HeaderMap) -> bool {
+pub(super) fn may_cut(headers: &HeaderMap) -> bool {
     let encoded = headers
         .get_all(CONTENT_ENCODING)
         .iter()
@@ -27,7 +27,7 @@ pub(crate) fn may_cut(headers: &HeaderMap) -> bool {
 ///
 /// No length is set if there is a transfer coding, or if the request has no room for more headers: the client then sets
 /// it.
-pub(crate) fn fix_headers(headers: &mut HeaderMap, length: usize) {
+pub(super) fn fix_headers(headers: &mut HeaderMap, length: usize) {
     headers.remove("idempotency-key");
     headers.remove("x-idempotency-key");
     headers.remove(CONTENT_LENGTH);
