@@ -79,4 +79,3 @@ pub use worst_case::WorstCase;
 pub(crate) use decision::Cost;
 pub(crate) use moment::splitmix64;
 pub(crate) use rules::{Action, Origin};
-pub(crate) use worst_case::most_refusals;

@@ -41,7 +41,6 @@
 //! to no service have one budget per host.
 
 mod build;
-mod failover_cost;
 mod service;
 mod summary;
 

@@ -216,12 +216,7 @@ pub struct Subject {
 
 impl Subject {
     /// Sends an event of a request for the service to observers.
-    pub(super) fn emit(
-        &self,
-        observers: &[Arc<dyn Observer>],
-        at: Duration,
-        kind: RetryEventKind<'_>,
-    ) {
+    fn emit(&self, observers: &[Arc<dyn Observer>], at: Duration, kind: RetryEventKind<'_>) {
         let event = RetryEvent {
             service: &self.service,
             method: self.method.as_ref(),

@@ -145,12 +145,12 @@ impl Chains {
     }
 
     /// Returns `true` if this service is on the path to the one under construction.
-    pub(crate) fn is_ancestor(&self, name: &str) -> bool {
+    fn is_ancestor(&self, name: &str) -> bool {
         self.path.iter().any(|service| **service == *name)
     }
 
     /// Returns `true` if one more service would make the path too long.
-    pub(crate) fn are_full(&self) -> bool {
+    fn are_full(&self) -> bool {
         self.path.len() >= MAX_CHAIN
     }
 

@@ -1,3 +1,5 @@
+mod failover;
+
 use super::*;
 use crate::policy::rules::{Action, Condition, Counter, Rule, Wait};
 use crate::policy::{Backoff, RetryPolicyBuilder};
