@@ -8,8 +8,9 @@
 
 use http::{HeaderMap, Method, Response, StatusCode};
 use http_retry::budget::PaidRetry;
-use http_retry::policy::{Command, Event, Moment, RequestFacts};
+use http_retry::policy::{Moment, RequestFacts};
 use http_retry::{ErrorKind, Outcome, RetryBudget, RetryPolicy};
+use http_retry_core::adapter::{Command, Event};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::thread::sleep;

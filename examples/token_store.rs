@@ -4,10 +4,10 @@
 
 #![expect(clippy::print_stdout, reason = "it shows the tokens that are left")]
 
-use http_retry::budget::{BudgetTerms, SharedAccount};
 use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;
 use http_retry::{RetryBudget, RetryPolicy};
+use http_retry_core::adapter::{BudgetTerms, SharedAccount};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tower::{BoxError, Layer, ServiceExt};

@@ -7,7 +7,8 @@ mod rules;
 mod steps;
 
 use http_retry::budget::PaidRetry;
-use http_retry::policy::{Command, DelaySource, Event, Moment, RetryPlan, RetrySession};
+use http_retry::policy::{DelaySource, Moment, RetryPlan, RetrySession};
+use http_retry_core::adapter::{Command, Event};
 use http_retry::{Class, Outcome, RetryBudget, RetryPolicy, StopReason};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;

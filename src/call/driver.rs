@@ -12,13 +12,12 @@ use crate::engine::Engine;
 use crate::error::{AttemptTimeout, RequestFailed};
 use crate::nested::AttemptMark;
 use crate::policy::rules::OnExhausted;
-use crate::policy::{
-    Attempt, Command, ErrorBody, Event, Moment, Outcome, RetrySession, StopReason,
-};
+use crate::policy::{Attempt, ErrorBody, Moment, Outcome, RetrySession, StopReason};
 use crate::report::{DeadLetter, RetryReport};
 use crate::route::Route;
 use crate::runtime::within;
 use http_retry_core::adapter::{AttemptSpan, CallKind, GateKey, ReportRecorder, Subject};
+use http_retry_core::adapter::{Command, Event};
 use std::future::{Future, pending, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;

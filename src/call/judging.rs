@@ -11,11 +11,13 @@ use crate::gate::GatedCall;
 use crate::nested::AttemptMark;
 use crate::nested::{RedirectEvidence, RedirectTracker};
 use crate::policy::{
-    BodyProbe, BodyRequirement, Class, Command, ErrorBody, ErrorKind, Event, Inspected, Moment,
-    Outcome, RequestLine, StopReason, StreamHolder, Verdict,
+    Class, ErrorBody, ErrorKind, Moment, Outcome, RequestLine, StopReason, Verdict,
 };
 use crate::runtime::Sleep;
 use http::{Extensions, HeaderMap};
+use http_retry_core::adapter::{
+    BodyProbe, BodyRequirement, Command, Event, Inspected, StreamHolder,
+};
 use http_retry_core::adapter::{
     BrokenAnswer, CallEnd, CallKind, GateKey, GateRequest, Redirected, RouteOf, public_authority,
 };

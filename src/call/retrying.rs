@@ -2,14 +2,16 @@
 
 use super::client::Client;
 use super::driver::{CallState, Driver, MovedFrom};
-use crate::budget::{PaidRetry, PaymentResult};
+use crate::budget::PaidRetry;
 use crate::client::requests::{RequestEdit, Requests};
 use crate::client::responses::{Reading, Responses};
-use crate::policy::{Command, ErrorKind, Event, Inspected, Moment, RetryPlan, StopReason};
-use crate::report::TextCut;
+use crate::policy::{ErrorKind, Moment, RetryPlan, StopReason};
 use crate::route::{self};
 use http::HeaderMap;
+use http_retry_core::adapter::PaymentResult;
+use http_retry_core::adapter::{Command, Event, Inspected};
 use http_retry_core::adapter::{Rebase, Server, is_same_server};
+use http_retry_core::report::TextCut;
 use std::sync::Arc;
 use std::time::Duration;
 

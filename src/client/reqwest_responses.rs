@@ -2,13 +2,13 @@
 
 use super::RetryBody;
 use super::responses::{Reading, Responses, SameType, Wrapped, read_body, sealed::Sealed};
-use crate::policy::Inspected;
 use crate::runtime::Sleep;
 use ::reqwest::{Body, Response, ResponseBuilderExt, Url};
 use bytes::Bytes;
 use http::response::Parts;
 use http::{Extensions, HeaderMap, StatusCode};
 use http_body::{Frame, SizeHint};
+use http_retry_core::adapter::Inspected;
 use http_retry_core::adapter::{CannedResponse, Filled};
 use std::error::Error;
 use std::pin::Pin;

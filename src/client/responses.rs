@@ -3,11 +3,12 @@
 use super::RetryBody;
 use super::error_chain::{error_text, outcome_of_body};
 use super::retry_body::ReadEnd;
-use crate::policy::{Inspected, RetryPolicy};
+use crate::policy::RetryPolicy;
 use crate::runtime::{Sleep, within};
 use bytes::{Buf, Bytes};
 use http::{Extensions, HeaderMap, StatusCode, Version};
 use http_body::Body;
+use http_retry_core::adapter::Inspected;
 use http_retry_core::adapter::{
     BrokenAnswer, CannedResponse, Filled, Inspect, is_longer, warn_of_setting,
 };

@@ -6,10 +6,10 @@ use http_retry_core::adapter::Inspect;
 pub(crate) use whole::ReadEnd;
 
 use crate::error::IncompleteBody;
-use crate::policy::Inspected;
 use bytes::Bytes;
 use http::{HeaderMap, Version};
 use http_body::{Body, Frame, SizeHint};
+use http_retry_core::adapter::Inspected;
 use pin_project_lite::pin_project;
 use std::fmt;
 use std::future::{Future, poll_fn};

@@ -8,11 +8,12 @@ mod tables;
 use crate::policy::{
     Class, DelaySource, ErrorKind, Outcome, Reach, ResumeFailure, RetryPolicy, StopReason,
 };
-use crate::report::{MetricsObserver, Observer, TextCut};
+use crate::report::{MetricsObserver, Observer};
 use crate::testing::{ManualRuntime, Script};
 use crate::tower::RetryLayer;
 use futures_util::FutureExt;
 use http_retry_core::adapter::{DownloadRecorder, ReportRecorder, Subject};
+use http_retry_core::report::TextCut;
 use metrics::with_local_recorder;
 use metrics_util::MetricKind;
 use metrics_util::debugging::{DebuggingRecorder, Snapshotter};

@@ -43,7 +43,7 @@ macro_rules! engine_settings {
         /// its successes. A retry waits for the store, and a first attempt only for its turn at the gate: at most the
         /// fleet's `wait`. The feature `redis` has a fleet on Redis or Valkey.
         #[must_use]
-        pub fn fleet(self, fleet: &(impl crate::route::SharedServices + Clone)) -> Self {
+        pub fn fleet(self, fleet: &(impl http_retry_core::adapter::SharedServices + Clone)) -> Self {
             self.with(|engine| engine.join(std::sync::Arc::new(fleet.clone())))
         }
 

@@ -1,6 +1,6 @@
 //! The terms of a download, decided with its request and used at each break.
 
-use crate::budget::{PaidRetry, PaymentResult};
+use crate::budget::PaidRetry;
 use crate::call::{RequestOptions, RestOfDownload};
 use crate::client::requests::Head;
 use crate::engine::{DownloadLimits, Engine};
@@ -11,6 +11,7 @@ use crate::report::ReportSlot;
 use crate::route::Route;
 use http::{Extensions, HeaderMap, HeaderName, Method};
 use http_retry_core::adapter::DownloadRecorder;
+use http_retry_core::adapter::PaymentResult;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;

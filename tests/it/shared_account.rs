@@ -3,7 +3,6 @@
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body::{Body, Frame};
-use http_retry::budget::{AccountReply, SharedAccount};
 use http_retry::runtime::Runtime;
 use http_retry::testing::ManualRuntime;
 use http_retry::tower::RetryLayer;
@@ -11,6 +10,7 @@ use http_retry::{
     Backoff, Jitter, RetryBody, RetryBudget, RetryPolicy, RetryPolicyBuilder, RetryReport,
     StopReason,
 };
+use http_retry_core::adapter::{AccountReply, SharedAccount};
 use std::convert::Infallible;
 use std::error::Error;
 use std::future::{Future, pending};

@@ -65,7 +65,8 @@ pub use problems::ConfigErrors;
 
 use arc_swap::ArcSwap;
 use builder::RegisteredNames;
-use http_retry_core::route::{RequestHead, Route, Router, SharedServices};
+use http_retry_core::adapter::SharedServices;
+use http_retry_core::route::{RequestHead, Route, Router};
 use http_retry_core::services::RouteSummary;
 use live::Live;
 use serde::de::{Deserialize, Deserializer, Error};

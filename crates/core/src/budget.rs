@@ -13,23 +13,22 @@
 //! Token-bucket retry throttling as in gRPC (A6), the AWS SDKs' standard mode and Finagle's `RetryBudget`; the numbers
 //! come from simulation.
 
-mod bucket;
+pub(crate) mod bucket;
 mod builder;
+pub(crate) mod payment;
 pub(crate) mod services;
 mod sync;
 
-pub use crate::sharing::{AccountReply, Payment, SharedAccount};
-pub use bucket::BudgetTerms;
+pub(crate) use crate::sharing::{AccountReply, Payment, SharedAccount};
+pub(crate) use bucket::BudgetTerms;
 pub use builder::RetryBudgetBuilder;
+pub(crate) use payment::{PaymentResult, PendingRetry};
 pub use services::ServiceBudgets;
 
 use crate::policy::{Decimal, DelaySource, RetryPlan, RetrySession, StopReason};
 use bucket::Bucket;
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::PoisonError;
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use sync::{Arc, AtomicU64, Mutex, MutexGuard, Ordering};
 
@@ -469,87 +468,6 @@ impl RetrySession {
     /// Apply the last paid plan of this session.
     pub fn apply(&mut self, paid: &PaidRetry) {
         self.count(&paid.plan);
-    }
-}
-
-/// The decision of a budget about a planned retry.
-#[derive(Debug)]
-#[expect(clippy::exhaustive_enums, reason = "a driver must know each")]
-pub enum PaymentResult {
-    /// The retry is paid for.
-    Paid(PaidRetry),
-    /// There are too few tokens.
-    Refused,
-    /// The store of a fleet decides.
-    Pending(PendingRetry),
-}
-
-/// A planned retry that waits for its payment: the paid retry, or `None` if it is refused.
-///
-/// Wait for it no longer than [`PendingRetry::wait`]; then call [`PendingRetry::pay_alone`].
-///
-/// # Cancel safety
-///
-/// Dropping it cancels the request for payment, and costs nothing.
-#[must_use]
-pub struct PendingRetry {
-    budget: RetryBudget,
-    payment: Payment,
-    /// `None` once the payment is decided.
-    plan: Option<RetryPlan>,
-}
-
-impl PendingRetry {
-    fn new(budget: RetryBudget, payment: Payment, plan: RetryPlan) -> Self {
-        Self {
-            budget,
-            payment,
-            plan: Some(plan),
-        }
-    }
-
-    /// Returns the longest time to wait for the payment.
-    #[must_use]
-    pub fn wait(&self) -> Duration {
-        let account = self.budget.shared_account();
-        account.map(SharedAccount::wait).unwrap_or_default()
-    }
-
-    /// Stops waiting, and pays at `now` from the tokens that this process may spend alone. Returns `None` if they are
-    /// too few.
-    #[must_use]
-    pub fn pay_alone(self, now: Duration) -> Option<PaidRetry> {
-        let Self {
-            budget,
-            payment,
-            plan,
-        } = self;
-        // Cancelled first, or a late reply could pay a second time.
-        drop(payment);
-        budget.withdraw(plan?, now).ok()
-    }
-}
-
-impl Future for PendingRetry {
-    type Output = Option<PaidRetry>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let paid = ready!(self.payment.as_mut().poll(cx));
-        let Some(plan) = self.plan.take().filter(|_| paid) else {
-            return Poll::Ready(None);
-        };
-        // The price that `ask` has asked for, since terms never change.
-        let price = self.budget.price(&plan);
-        Poll::Ready(Some(PaidRetry::new(self.budget.clone(), price, plan)))
-    }
-}
-
-impl fmt::Debug for PendingRetry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Asking")
-            .field("budget", &self.budget)
-            .field("plan", &self.plan)
-            .finish_non_exhaustive()
     }
 }
 

@@ -27,10 +27,7 @@ pub(crate) mod state;
 mod sync;
 #[cfg(test)]
 mod tests;
-pub mod vote;
-
-pub use crate::sharing::Peer;
-pub use key::{KeyGate, NewKey};
+pub(crate) mod vote;
 
 pub(crate) use controller::GateQuota;
 pub(crate) use key::GateKey;

@@ -2,7 +2,7 @@
 //!
 //! [`RetryPolicy`] holds the rules, [`RetrySession`] the state of one request. An adapter feeds a session with
 //! [`Outcome`]s and [`Moment`]s and carries out its [`RetryPlan`]s; you can do the same for a client that no adapter
-//! fits.
+//! fits, with the [building blocks of adapters](crate::adapter).
 //!
 //! | question | answered by |
 //! |---|---|
@@ -54,9 +54,9 @@ mod worst_case;
 
 pub use crate::error_body::{ErrorBody, Pointer};
 pub(crate) use crate::server_hints::HeaderSet;
-pub use crate::server_hints::{Quota, RetryTime, ServerHints, Unit};
+pub use crate::server_hints::{Quota, ServerHints, Unit};
 pub use backoff::{Backoff, Jitter};
-pub use bodies::{BodyProbe, Inspected, Rewrite, RewriteBody, Rewritten, StreamHolder};
+pub(crate) use bodies::{Rewrite, RewriteBody, StreamHolder};
 pub use builder::RetryPolicyBuilder;
 pub use classifier::Classify;
 pub(crate) use classifier::OwnError;
@@ -70,7 +70,7 @@ pub use reason::Reason;
 pub use request_facts::{Attempt, RequestFacts, RequestLine};
 pub(crate) use request_facts::{is_host_like, without_port};
 pub(crate) use request_override::Overrides;
-pub use session::{BodyRequirement, Command, Event, RetrySession};
+pub use session::RetrySession;
 use settings::Settings;
 pub use settings::{Methods, RetryOverride, RetryPolicy};
 pub use verdict::{AWS_THROTTLES, IntoVerdict, Scope, Verdict};

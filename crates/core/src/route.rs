@@ -4,9 +4,9 @@ pub(crate) mod failover;
 pub(crate) mod matching;
 mod services;
 
-pub use crate::sharing::SharedServices;
-pub(crate) use failover::Rebase;
-pub use matching::HostMap;
+pub(crate) use crate::sharing::SharedServices;
+pub(crate) use failover::{Destination, Rebase};
+pub(crate) use matching::HostMap;
 pub(crate) use services::{Broken, Chains, ServiceEntry, ServiceTable};
 
 use crate::budget::services::Budgets;
@@ -51,16 +51,6 @@ pub struct Route {
     pub(crate) base: Option<Uri>,
     /// `true` if the request's head may be needed after the request itself is gone.
     pub(crate) keeps_head: bool,
-}
-
-/// Another service and its address.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct Destination {
-    /// Its base URL.
-    pub base: Uri,
-    /// Its routes.
-    pub service: Arc<dyn Router>,
 }
 
 /// A source of routes, for code that knows the services of a program.

@@ -51,7 +51,7 @@ use crate::budget::{RetryBudget, ServiceBudgets};
 use crate::error::ConfigError;
 use crate::policy::RetryPolicy;
 use crate::report::DeadLetters;
-pub use crate::route::SharedServices;
+use crate::route::SharedServices;
 use crate::route::{self, RequestHead, Router};
 use std::collections::{HashMap, HashSet};
 use std::fmt;

@@ -2,7 +2,7 @@
 //!
 //! [`SharedServices`] gives the budgets and gates, a [`SharedAccount`] keeps the tokens of a budget, and a [`Peer`]
 //! shares one key of a gate: [`Gate::with_peers`] creates it for each key at its first call. The gate reports the ends
-//! of its calls to the peer, which uses a [`KeyGate`](crate::gate::KeyGate) to close or open the gate on behalf of
+//! of its calls to the peer, which uses a [`KeyGate`](crate::adapter::KeyGate) to close or open the gate on behalf of
 //! other processes.
 
 use crate::budget::ServiceBudgets;
@@ -22,7 +22,7 @@ use std::time::Duration;
 ///
 /// ```
 /// use http_retry::gate::Gate;
-/// use http_retry::services::SharedServices;
+/// use http_retry_core::adapter::SharedServices;
 /// use http_retry::tower::RetryLayer;
 /// use http_retry::{RetryBudget, RetryPolicy, ServiceBudgets};
 ///
@@ -85,7 +85,7 @@ impl Gate {
 ///
 /// ```
 /// use http_retry::RetryBudget;
-/// use http_retry::budget::SharedAccount;
+/// use http_retry_core::adapter::SharedAccount;
 /// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// use std::time::Duration;
 ///
@@ -185,11 +185,12 @@ impl fmt::Debug for AccountReply {
 /// The receiver of a gate's reports, which shares one of its keys with other processes.
 ///
 /// All methods but [`wake`](Self::wake) are called with the key's lock held: they must return soon, and must not use
-/// the key's [`KeyGate`](crate::gate::KeyGate). The peer is dropped once another key takes its key's slot, or the gate
+/// the key's [`KeyGate`](crate::adapter::KeyGate). The peer is dropped once another key takes its key's slot, or the gate
 /// is gone.
 ///
 /// ```
-/// use http_retry::gate::{Gate, KeyGate, Peer};
+/// use http_retry::gate::Gate;
+/// use http_retry_core::adapter::{KeyGate, Peer};
 /// use http_retry::policy::Moment;
 /// use std::sync::{Arc, Mutex};
 /// use std::time::Duration;

@@ -31,7 +31,7 @@ use super::status::{FleetChange, PeerStatus};
 use super::store::Subscriber;
 use super::sync::lock;
 use super::task::{self, FleetTask, NextAction, idle};
-use http_retry_core::gate::{NewKey, Peer};
+use http_retry_core::adapter::{NewKey, Peer};
 use http_retry_core::report::LeaveReason;
 use link::GateLink;
 use std::future::{Future, poll_fn};

@@ -44,11 +44,12 @@ pub use status::FleetStatus;
 
 use self::redis::RedisStore;
 use http_retry_core::ConfigError;
-use http_retry_core::budget::{BudgetTerms, RetryBudget, RetryBudgetBuilder, ServiceBudgets};
+use http_retry_core::adapter::BudgetTerms;
+use http_retry_core::adapter::SharedServices;
+use http_retry_core::budget::{RetryBudget, RetryBudgetBuilder, ServiceBudgets};
 use http_retry_core::gate::Gate;
 use http_retry_core::report::Observer;
 use http_retry_core::runtime::Runtime;
-use http_retry_core::services::SharedServices;
 use shared::Shared;
 use std::fmt;
 use std::sync::{Arc, OnceLock};

@@ -4,7 +4,7 @@ use crate::dry_run::{Framing, RequestSettings, announce, examine};
 use http::request::Parts;
 use http::{HeaderMap, Request, Response, header};
 use http_retry_core::Attempt;
-use http_retry_core::policy::RewriteBody;
+use http_retry_core::adapter::RewriteBody;
 use http_retry_core::report::TextCut;
 use std::io::{self, Read};
 use std::time::Duration;

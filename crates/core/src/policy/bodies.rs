@@ -16,7 +16,7 @@ use std::time::Duration;
 ///
 /// ```
 /// use http::StatusCode;
-/// use http_retry::policy::{Rewrite, RewriteBody, Rewritten};
+/// use http_retry_core::adapter::{Rewrite, RewriteBody, Rewritten};
 /// use http_retry::{Outcome, RetryPolicy};
 ///
 /// /// Sends half of the lines after a 413.
@@ -106,7 +106,8 @@ pub enum Inspected {
 /// failures come after a 200. [`RetryPolicyBuilder::hold_streams`](crate::RetryPolicyBuilder::hold_streams) sets it.
 ///
 /// ```
-/// use http_retry::policy::{BodyProbe, Inspected, StreamHolder, Verdict};
+/// use http_retry::policy::Verdict;
+/// use http_retry_core::adapter::{BodyProbe, Inspected, StreamHolder};
 /// use http_retry::{Class, Outcome, Reach, RetryPolicy};
 /// use std::ops::ControlFlow;
 /// use std::time::Duration;

@@ -1,8 +1,9 @@
 //! Failover: the move of a request from one server to another.
 
-use super::public_authority;
+use super::{Router, public_authority};
 use http::header::HOST;
 use http::{HeaderMap, HeaderName, Uri};
+use std::sync::Arc;
 
 /// Headers that identify the caller to a server: those that a redirect removes as well, and those in which large
 /// services take a key or a session. If a key is removed by mistake, the response is a 401 and a rule can `set` it; a
@@ -18,6 +19,16 @@ const CREDENTIALS: [&str; 9] = [
     "x-goog-api-key",
     "x-amz-security-token",
 ];
+
+/// Another service and its address.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Destination {
+    /// Its base URL.
+    pub base: Uri,
+    /// Its routes.
+    pub service: Arc<dyn Router>,
+}
 
 /// The move of a request from one base URL to another.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -156,7 +156,7 @@ fn matches_authority(pattern: &str, authority: &str, scheme: Option<&str>) -> bo
 /// matches only a host with the same port.
 ///
 /// ```
-/// use http_retry::route::HostMap;
+/// use http_retry_core::adapter::HostMap;
 ///
 /// let mut map = HostMap::default();
 /// map.insert("*.example.com", "any");

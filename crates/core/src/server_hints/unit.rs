@@ -59,7 +59,8 @@ impl Unit {
     /// Parses a retry time. Returns `None` if the text cannot be read in this unit.
     ///
     /// ```
-    /// use http_retry::policy::{RetryTime, Unit};
+    /// use http_retry::policy::Unit;
+    /// use http_retry_core::adapter::RetryTime;
     /// use std::time::Duration;
     ///
     /// let delay = Duration::from_millis(1500);

@@ -2,8 +2,8 @@
 
 use super::Dialect;
 use http_retry_core::ConfigError;
+use http_retry_core::adapter::HostMap;
 use http_retry_core::policy::{Classify, Outcome, Pointer, Verdict};
-use http_retry_core::route::HostMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@ use super::{Dialect, NamedRow, Row};
 use http::HeaderName;
 use http::header::CONTENT_LENGTH;
 use http_retry_core::ConfigError;
-use http_retry_core::policy::rules::Evidence;
+use http_retry_core::adapter::Evidence;
 use http_retry_core::policy::{Classify, Outcome, Pointer, Reach, Verdict};
 use std::sync::Arc;
 

@@ -2,10 +2,10 @@
 
 use super::at::{Location, LocationKind};
 use http_retry_core::ConfigError;
-use http_retry_core::policy::rules::{Condition, Evidence};
-use http_retry_core::policy::{
-    Class, Outcome, Pointer, Reach, Reason, RetryTime, Scope, Unit, Verdict,
-};
+use http_retry_core::adapter::Evidence;
+use http_retry_core::adapter::RetryTime;
+use http_retry_core::policy::rules::Condition;
+use http_retry_core::policy::{Class, Outcome, Pointer, Reach, Reason, Scope, Unit, Verdict};
 use std::time::Duration;
 
 /// The meaning of a response: its class, how far the request got, when to retry, and which calls a limit stops.

@@ -3,9 +3,8 @@
 use super::stream::{Peek, Peeked};
 use crate::dialect::judge_event;
 use http::header::CONTENT_ENCODING;
-use http_retry_core::policy::{
-    BodyProbe, Class, Inspected, Outcome, Reach, Reason, StreamHolder, Verdict,
-};
+use http_retry_core::adapter::{BodyProbe, Inspected, StreamHolder};
+use http_retry_core::policy::{Class, Outcome, Reach, Reason, Verdict};
 use std::ops::ControlFlow;
 use std::time::Duration;
 

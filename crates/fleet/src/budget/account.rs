@@ -5,7 +5,7 @@ use super::participant::{Answer, BudgetParticipant};
 use crate::status::FleetChange;
 use crate::sync::{Arc, AtomicU64, Mutex, MutexGuard, Ordering};
 use crate::task::NextAction;
-use http_retry_core::budget::{AccountReply, BudgetTerms, SharedAccount};
+use http_retry_core::adapter::{AccountReply, BudgetTerms, SharedAccount};
 use http_retry_core::policy::Moment;
 use http_retry_core::report::LeaveReason;
 use std::future::Future;

@@ -5,7 +5,7 @@ use super::participant::{GateChange, GateParticipant};
 use crate::schedule::flush_interval;
 use crate::sync::lock;
 use crate::task::NextAction;
-use http_retry_core::gate::{KeyGate, Peer};
+use http_retry_core::adapter::{KeyGate, Peer};
 use http_retry_core::policy::Moment;
 use std::sync::{Arc, Mutex, Weak};
 use std::task::Waker;

@@ -6,8 +6,9 @@ use crate::runtime::block_on;
 use http_retry_core::adapter::{
     CallEnd, CallKind, GateKey, GateQuota, GateRequest, Permit, RouteOf,
 };
+use http_retry_core::adapter::{Command, Event};
 use http_retry_core::gate::GatedCall;
-use http_retry_core::policy::{Command, Event, Moment, RequestLine};
+use http_retry_core::policy::{Moment, RequestLine};
 use http_retry_core::{Class, Outcome, StopReason};
 use std::time::Duration;
 use ureq::{Error, Timeout};

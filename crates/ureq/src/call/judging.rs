@@ -3,10 +3,11 @@
 use super::{AttemptResult, Call};
 use crate::errors::{outcome_of, outcome_of_body, words};
 use crate::response::{ReadEnd, at_most, read};
-use http_retry_core::adapter::{Redirected, is_longer};
-use http_retry_core::policy::{
-    BodyProbe, BodyRequirement, Command, ErrorBody, Event, Inspected, StreamHolder, Verdict,
+use http_retry_core::adapter::{
+    BodyProbe, BodyRequirement, Command, Event, Inspected, StreamHolder,
 };
+use http_retry_core::adapter::{Redirected, is_longer};
+use http_retry_core::policy::{ErrorBody, Verdict};
 use http_retry_core::{Class, ErrorKind, Outcome, StopReason};
 use std::ops::ControlFlow;
 use std::time::Duration;

@@ -4,8 +4,9 @@ use super::Call;
 use crate::response::{ReadEnd, at_most, read};
 use crate::runtime::block_on;
 use http_retry_core::StopReason;
+use http_retry_core::adapter::{Command, Event};
 use http_retry_core::budget::PaidRetry;
-use http_retry_core::policy::{Command, Event, RetryPlan};
+use http_retry_core::policy::RetryPlan;
 use std::time::Duration;
 
 /// The most that is read of a failed response so that its connection can serve again: to read more costs about what a

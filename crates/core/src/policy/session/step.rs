@@ -105,7 +105,8 @@ impl RetrySession {
     /// sleeps or sends.
     ///
     /// ```
-    /// use http_retry::policy::{Command, Event, Moment, RequestFacts};
+    /// use http_retry::policy::{Moment, RequestFacts};
+    /// use http_retry_core::adapter::{Command, Event};
     /// use http_retry::{Outcome, RetryBudget, RetryPolicy, StopReason};
     /// use std::time::Duration;
     ///

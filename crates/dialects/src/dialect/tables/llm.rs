@@ -14,9 +14,10 @@ pub(crate) use counts::{TokenCounts, context_counts, limit_and_requested};
 use super::on;
 use crate::dialect::{Dialect, Interpretation, Location, Row};
 use http::{HeaderMap, StatusCode};
+use http_retry_core::adapter::RetryTime;
 use http_retry_core::policy::rules::Condition;
 use http_retry_core::policy::{
-    Class, Classify, ErrorBody, Outcome, Reach, Reason, RetryTime, Scope, Unit, Verdict,
+    Class, Classify, ErrorBody, Outcome, Reach, Reason, Scope, Unit, Verdict,
 };
 use std::sync::LazyLock;
 use std::time::Duration;

@@ -1,6 +1,7 @@
 use crate::dialect::{Dialect, Row};
 use http::{HeaderMap, Method, StatusCode};
-use http_retry_core::policy::rules::{Condition, Evidence};
+use http_retry_core::adapter::Evidence;
+use http_retry_core::policy::rules::Condition;
 use http_retry_core::policy::{Class, Classify, ErrorBody, Outcome, RequestLine};
 use http_retry_core::testing::body_work;
 use std::collections::BTreeSet;

@@ -35,7 +35,8 @@ impl Condition {
     /// use http::{HeaderMap, StatusCode};
     /// use http_retry::Outcome;
     /// use http_retry::policy::ErrorBody;
-    /// use http_retry::rules::{Condition, Evidence};
+    /// use http_retry::rules::Condition;
+    /// use http_retry_core::adapter::Evidence;
     ///
     /// let locked = Condition::status([409])?.and(Condition::message("locked")?);
     /// let headers = HeaderMap::new();
