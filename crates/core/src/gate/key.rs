@@ -11,7 +11,7 @@ use crate::policy::{Moment, Scope, splitmix64};
 use crate::runtime::Runtime;
 use crate::sharing::Peer;
 use http::Method;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -67,7 +67,7 @@ struct NarrowerKeys {
 
 /// The keys of gates, each with the time at which it was put there. The oldest entry is dropped.
 #[derive(Default)]
-struct BoundedKeys(HashMap<u64, (u64, u64)>);
+struct BoundedKeys(BTreeMap<u64, (u64, u64)>);
 
 impl BoundedKeys {
     fn put(&mut self, key: u64, gate: u64, now: u64) {

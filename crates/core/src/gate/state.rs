@@ -5,7 +5,7 @@ use super::key::GateKey;
 use super::map::{Counters, Permit, Slot};
 use super::micros;
 use crate::sharing::Peer;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Weak};
 use std::task::Waker;
@@ -355,7 +355,7 @@ pub(super) struct WaitQueue {
     /// The waiters that were never sent.
     newcomers: BTreeSet<WaiterId>,
     /// The waiters that may go but have not polled since.
-    granted: HashMap<WaiterId, (Waiting, CallNumber)>,
+    granted: BTreeMap<WaiterId, (Waiting, CallNumber)>,
     last_number: u64,
     /// The time of the next waiter's turn, if nothing happens before.
     pub(super) turn: u64,
