@@ -1,6 +1,6 @@
 //! The policy, rules and costs of each entry that a request can match.
 
-use super::{ServicesInner, names_in_order};
+use super::ServicesInner;
 use crate::budget::RetryBudget;
 use crate::budget::services::Budgets;
 use crate::policy::{Action, Decimal, RetryPolicy, WorstCase};
@@ -67,10 +67,10 @@ pub(super) fn routes(inner: &ServicesInner) -> Vec<RouteSummary> {
         known: HashMap::new(),
     };
     let mut all = Vec::new();
-    for name in names_in_order(&services.by_name) {
-        let Some(service) = services.by_name.get(name) else {
-            continue;
-        };
+    let mut by_name: Vec<_> = services.by_name.values().collect();
+    by_name.sort_unstable_by_key(|service| &service.name);
+    for service in by_name {
+        let name = &service.name;
         for (route, _, found) in &service.routes {
             all.push(summary(Some(name), Some(route), found, &mut costs));
         }
