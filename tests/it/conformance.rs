@@ -20,7 +20,7 @@ use tally::Tally;
 type Check = fn(&Value) -> Result<(), String>;
 
 /// The files of cases, by their names without `.json`.
-const FILES: [(&str, Check); 15] = [
+const FILES: [(&str, Check); 16] = [
     ("backoff", backoff::check),
     ("server_delay", server_delay::check),
     ("classify", classify::check),
@@ -28,6 +28,7 @@ const FILES: [(&str, Check); 15] = [
     ("presets", presets::check),
     ("rules", rules::check),
     ("services", services::check),
+    ("services_2026", services::check),
     ("llm_responses", llm::check),
     ("llm_durations", llm::delays::duration),
     ("llm_message_delays", llm::delays::message),

@@ -1,9 +1,11 @@
-//! What services mean by their answers, by what a client under the `background` preset is seen to do.
+//! What services mean by their responses, by what a client under the `background` preset is seen to do.
 
 use super::fields::{Fields, milliseconds, same};
 use super::llm::call::{Answer, call_with};
+use super::tally::OPEN_CASE;
 use http::{HeaderName, HeaderValue, Method, Request};
 use http_retry::dialect::Dialect;
+use http_retry::llm::LlmPreset;
 use http_retry::policy::{RetryPolicyBuilder, Scope};
 use http_retry::report::AttemptReport;
 use http_retry::{RetryOverride, RetryPolicy, RetryReport};
@@ -36,23 +38,54 @@ fn policy() -> RetryPolicyBuilder {
     RetryPolicy::background().to_builder()
 }
 
+/// The policy for a service: with its own dialect, if the crate has one. `llm` means the preset of that name.
+fn policy_of(service: &str) -> RetryPolicyBuilder {
+    if service == "llm" {
+        return RetryPolicy::llm().to_builder();
+    }
+    match Dialect::get(service) {
+        Ok(dialect) => policy().dialect(dialect),
+        Err(_) => policy(),
+    }
+}
+
+/// The cases that do not hold yet, by `expect ID` or `default ID`. Temporary: each change of a table or a header rule
+/// takes lines away.
+const OPEN: &str = include_str!("open_cases.txt");
+
+fn is_open(half: &str, id: &str) -> bool {
+    OPEN.lines()
+        .any(|line| line.split_once(' ') == Some((half, id)))
+}
+
 pub(super) fn check(case: &Value) -> Result<(), String> {
     let case = Fields::of_case(case, &FIELDS)?;
+    let id = case.text("id")?;
     let answer = Answer::of(
         case.count("status")?,
         case.value("headers")?,
         case.value("body")?,
     )?;
     let request = || request(&case);
-    let of_service = match Dialect::get(case.text("service")?) {
-        Ok(dialect) => policy().dialect(dialect),
-        Err(_) => policy(),
-    };
+    let of_service = policy_of(case.text("service")?);
     let (report, _) = call_with(of_service, request()?, std::slice::from_ref(&answer))?;
-    expected(&Fields::of(case.value("expect")?, &EXPECTED)?, &report)?;
+    let expect = expected(&Fields::of(case.value("expect")?, &EXPECTED)?, &report);
     let (report, _) = call_with(policy(), request()?, &[answer])?;
     let wanted = Fields::of(case.value("with_default_policy")?, &BY_DEFAULT)?;
-    by_default(&wanted, &report).map_err(|wrong| format!("with the default policy: {wrong}"))
+    let default = by_default(&wanted, &report);
+    let halves = [("expect", expect), ("default", default)].into_iter();
+    let wrong = halves.filter_map(|(half, held)| Some((half, held.err()?)));
+    let wrong: Vec<(&str, String)> = wrong.collect();
+    let are_open = wrong.iter().all(|(half, _)| is_open(half, id));
+    let wrong: Vec<String> = wrong
+        .iter()
+        .map(|(half, why)| format!("{half}: {why}"))
+        .collect();
+    match (wrong.is_empty(), are_open) {
+        (true, _) => Ok(()),
+        (false, true) => Err(format!("{OPEN_CASE}{}", wrong.join("; "))),
+        (false, false) => Err(wrong.join("; ")),
+    }
 }
 
 fn request(case: &Fields<'_>) -> Result<Request<String>, String> {
@@ -122,7 +155,11 @@ fn retried(wanted: &Fields<'_>, report: &RetryReport) -> Result<(), String> {
         Value::Null => None,
         delay => Some(milliseconds(delay)?),
     };
-    same("delay", &asked, &first.asked)?;
+    // The cases state whole milliseconds; a date may have a finer fraction.
+    let whole = |delay: Duration| {
+        Duration::from_millis(u64::try_from(delay.as_millis()).unwrap_or(u64::MAX))
+    };
+    same("delay", &asked, &first.asked.map(whole))?;
     let waited = report.attempts().get(1).map(|second| second.delay);
     match (waited, asked) {
         (Some(waited), Some(asked)) if waited < asked => {

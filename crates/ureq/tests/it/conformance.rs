@@ -3,9 +3,11 @@
 
 use crate::server::{Server, Step};
 use http_retry_config::{Document, RetryConfig};
+use http_retry_core::policy::RetryPolicyBuilder;
 use http_retry_core::report::AttemptReport;
 use http_retry_core::testing::ManualRuntime;
 use http_retry_dialects::dialect::Dialect;
+use http_retry_dialects::llm::LlmPreset;
 use http_retry_ureq::{Retries, RetryOverride, RetryPolicy, RetryReport, StopReason};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -177,7 +179,9 @@ fn retried(wanted: &Value, report: &RetryReport) -> Checked {
         &(report.retries() > 0),
     )?;
     let asked = millis(&wanted["delay_ms"]);
-    same("delay", &asked, &first.asked)?;
+    // The cases state whole milliseconds; a date may have a finer fraction.
+    let whole = |delay: Duration| Duration::from_millis(delay.as_millis().try_into().unwrap());
+    same("delay", &asked, &first.asked.map(whole))?;
     let waited = report.attempts().get(1).map(|second| second.delay);
     let least = asked
         .max(millis(&wanted["min_delay_ms"]))
@@ -203,28 +207,60 @@ fn asked(case: &Value) -> Request<&'static str> {
     request.extension(own.unwrap_or_default()).body("").unwrap()
 }
 
+/// The policy for a service: with its own dialect, if there is one. `llm` means the preset of that name.
+fn policy_of(service: &str) -> RetryPolicyBuilder {
+    let policy = RetryPolicy::background().to_builder();
+    match Dialect::get(service) {
+        _ if service == "llm" => RetryPolicy::llm().to_builder(),
+        Ok(dialect) => policy.dialect(dialect),
+        Err(_) => policy,
+    }
+}
+
+/// What a response means by the dialect of its service.
+fn by_its_dialect(case: &Value, step: Step) -> Checked {
+    let policy = policy_of(case["service"].as_str().unwrap());
+    let retries = Retries::new(policy.build().unwrap());
+    let report = report_of(retries, asked(case), vec![step], NOW);
+    let (first, expect) = (&report.attempts()[0], &case["expect"]);
+    let (class, reach) = (first.class.as_str(), first.reach.as_str());
+    same("class", &expect["class"].as_str().unwrap(), &class)?;
+    same("reach", &expect["reach"].as_str().unwrap(), &reach)?;
+    retried(expect, &report)
+}
+
+/// What it means without one.
+fn by_default(case: &Value, step: Step) -> Checked {
+    let plain = Retries::new(RetryPolicy::background());
+    let report = report_of(plain, asked(case), vec![step], NOW);
+    let wanted = &case["with_default_policy"];
+    retried(wanted, &report).map_err(|wrong| format!("plainly: {wrong}"))
+}
+
+/// The cases that do not hold yet. Temporary, as in `tests/it/conformance`.
+const OPEN: &str = include_str!("../../../../tests/it/conformance/open_cases.txt");
+
+fn is_open(half: &str, case: &Value) -> bool {
+    let id = case["id"].as_str().unwrap();
+    OPEN.lines()
+        .any(|line| line.split_once(' ') == Some((half, id)))
+}
+
 #[test]
 fn services_mean_what_the_cases_say() {
-    check_all("services.json", |case| {
-        let status = count(&case["status"]);
-        let step = response(status, &case["headers"], &body(&case["body"]));
-        let policy = || RetryPolicy::background().to_builder();
-        let of_service = match Dialect::get(case["service"].as_str().unwrap()) {
-            Ok(dialect) => policy().dialect(dialect),
-            Err(_) => policy(),
-        };
-        let retries = Retries::new(of_service.build().unwrap());
-        let report = report_of(retries, asked(case), vec![step.clone()], NOW);
-        let (first, expect) = (&report.attempts()[0], &case["expect"]);
-        let (class, reach) = (first.class.as_str(), first.reach.as_str());
-        same("class", &expect["class"].as_str().unwrap(), &class)?;
-        same("reach", &expect["reach"].as_str().unwrap(), &reach)?;
-        retried(expect, &report)?;
-        let plain = Retries::new(policy().build().unwrap());
-        let report = report_of(plain, asked(case), vec![step], NOW);
-        let wanted = &case["with_default_policy"];
-        retried(wanted, &report).map_err(|wrong| format!("plainly: {wrong}"))
-    });
+    for file in ["services.json", "services_2026.json"] {
+        check_all(file, |case| {
+            let status = count(&case["status"]);
+            let step = response(status, &case["headers"], &body(&case["body"]));
+            if !is_open("expect", case) {
+                by_its_dialect(case, step.clone())?;
+            }
+            if !is_open("default", case) {
+                by_default(case, step)?;
+            }
+            Ok(())
+        });
+    }
 }
 
 /// A retry block with durations instead of milliseconds.
