@@ -9,14 +9,16 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The identity of a layer, unique while the layer is in use.
 pub(crate) type LayerId = NonZeroUsize;
 
 thread_local! {
-    static POLLED: Cell<PolledAttempt> = const { Cell::new(PolledAttempt { outermost: None, redirected: false }) };
+    static POLLED: Cell<PolledAttempt> = const {
+        Cell::new(PolledAttempt { outermost: None, signs: RedirectSigns::None })
+    };
 }
 
 /// The attempt that this thread polls.
@@ -24,8 +26,17 @@ thread_local! {
 struct PolledAttempt {
     /// The outermost layer whose attempt it is.
     outermost: Option<LayerId>,
-    /// `true` if the innermost attempt has followed a redirect in this poll.
-    redirected: bool,
+    /// The signs of redirects that the innermost attempt has shown in this poll.
+    signs: RedirectSigns,
+}
+
+/// The signs of redirects that a client shows. The greatest of an attempt counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+enum RedirectSigns {
+    None,
+    FollowsNone,
+    Followed,
 }
 
 /// Returns `true` if the current poll is part of an attempt of an outer retry layer.
@@ -41,11 +52,19 @@ pub(crate) fn is_inside() -> bool {
 )]
 pub(crate) fn follows_redirect(path: Option<&str>) {
     let polled = POLLED.get();
-    POLLED.set(PolledAttempt {
-        redirected: polled.outermost.is_some(),
-        ..polled
-    });
+    if polled.outermost.is_some() {
+        let signs = RedirectSigns::Followed;
+        POLLED.set(PolledAttempt { signs, ..polled });
+    }
     record_redirect(path, polled.outermost);
+}
+
+/// Records that the client of every attempt that is polled on this thread follows no redirects.
+#[cfg(any(all(feature = "reqwest", feature = "testing"), test))]
+pub(crate) fn follows_no_redirects() {
+    let polled = POLLED.get();
+    let signs = polled.signs.max(RedirectSigns::FollowsNone);
+    POLLED.set(PolledAttempt { signs, ..polled });
 }
 
 /// One attempt of a layer, which sets the mark while it is polled, and the redirects seen in it.
@@ -53,7 +72,7 @@ pub(crate) fn follows_redirect(path: Option<&str>) {
 pub(crate) struct AttemptMark {
     /// `false` for a layer that repeats nothing, which sets no mark.
     repeats: bool,
-    redirected: AtomicBool,
+    signs: AtomicU8,
     /// The number of redirects in the whole process when the attempt began.
     before: u32,
 }
@@ -62,7 +81,7 @@ impl AttemptMark {
     pub(crate) fn new(repeats: bool) -> Self {
         Self {
             repeats,
-            redirected: AtomicBool::new(false),
+            signs: AtomicU8::new(RedirectSigns::None as u8),
             before: count(),
         }
     }
@@ -85,7 +104,16 @@ impl AttemptMark {
 
     /// Returns `true` if the client followed a redirect in the task that polls this attempt.
     pub(crate) fn is_redirected(&self) -> bool {
-        self.redirected.load(Ordering::Relaxed)
+        self.shows(RedirectSigns::Followed)
+    }
+
+    /// Returns `true` if the client has told that it follows no redirects, and followed none.
+    fn follows_none(&self) -> bool {
+        self.shows(RedirectSigns::FollowsNone)
+    }
+
+    fn shows(&self, signs: RedirectSigns) -> bool {
+        self.signs.load(Ordering::Relaxed) == signs as u8
     }
 
     /// Returns `true` if a redirect since the attempt began may be its own, followed in another task.
@@ -108,7 +136,7 @@ impl<'a> PollGuard<'a> {
         POLLED.set(PolledAttempt {
             outermost: before.outermost.or(Some(layer)),
             // A redirect of an earlier inner attempt is not one of this attempt.
-            redirected: false,
+            signs: RedirectSigns::None,
         });
         Self { mark, before }
     }
@@ -117,13 +145,13 @@ impl<'a> PollGuard<'a> {
 impl Drop for PollGuard<'_> {
     #[inline]
     fn drop(&mut self) {
-        let redirected = POLLED.get().redirected;
-        if redirected {
-            self.mark.redirected.store(true, Ordering::Relaxed);
+        let signs = POLLED.get().signs;
+        if signs > RedirectSigns::None {
+            self.mark.signs.fetch_max(signs as u8, Ordering::Relaxed);
         }
         // The outer attempt has followed every redirect that an inner one has.
         POLLED.set(PolledAttempt {
-            redirected: self.before.redirected || redirected,
+            signs: self.before.signs.max(signs),
             ..self.before
         });
     }
@@ -269,7 +297,7 @@ impl RedirectTracker<'_> {
         };
         let unknown = match self.redirects.mode {
             _ if self.mark.is_redirected() => return Redirected::Yes,
-            _ if !evidence.may_follow => false,
+            _ if self.mark.follows_none() || !evidence.may_follow => false,
             _ if self.redirects.disproved.load(Ordering::Relaxed) => true,
             RedirectMode::Nothing => true,
             RedirectMode::Watched => may_be_unseen(),
@@ -341,6 +369,24 @@ mod tests {
         });
         let seen = marks.each_ref().map(AttemptMark::is_redirected);
         assert_eq!(seen, [true, false, true, false]);
+    }
+
+    #[test]
+    fn a_redirect_counts_whatever_a_client_tells() {
+        let _alone = alone();
+        let [outer, inner] = layers();
+        let marks = [true; 3].map(AttemptMark::new);
+        let [around, followed, told] = &marks;
+        around.around(outer, || {
+            followed.around(inner, || {
+                follows_redirect(Some("/told"));
+                follows_no_redirects();
+            });
+            told.around(inner, follows_no_redirects);
+        });
+        let seen = marks.each_ref().map(AttemptMark::is_redirected);
+        assert_eq!(seen, [true, true, false]);
+        assert!(told.follows_none() && !around.follows_none());
     }
 
     #[test]

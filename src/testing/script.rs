@@ -20,7 +20,8 @@ use std::time::Duration;
 ///
 /// It is a tower service for `http::Request<B>` (feature `tower`) and a last middleware for reqwest-middleware (feature
 /// `reqwest`), so tests need no network. Clones share the script and the record. It is always ready, reads the whole body
-/// of a request, and responds at once, except where [`delay`](Self::delay) or [`hang`](Self::hang) says otherwise.
+/// of a request, and responds at once, except where [`delay`](Self::delay) or [`hang`](Self::hang) says otherwise. It
+/// follows no redirects, and a retry middleware above knows that: a POST that gets a 429 is sent again.
 ///
 /// ```
 /// # {
@@ -371,6 +372,7 @@ impl reqwest_middleware::Middleware for Script {
     ) -> reqwest_middleware::Result<::reqwest::Response> {
         use ::reqwest::ResponseBuilderExt;
 
+        crate::nested::follows_no_redirects();
         let url = request.url().clone();
         let mut scripted = Request::new(request.body_mut().take().unwrap_or_default());
         *scripted.method_mut() = request.method().clone();

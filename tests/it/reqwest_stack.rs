@@ -9,6 +9,7 @@ mod errors;
 mod extensions;
 mod limits;
 mod redirects;
+mod scripted;
 mod server;
 mod sharing;
 
