@@ -10,6 +10,7 @@ use http_retry::report::{AttemptReport, Observer, RetryEvent, RetryEventKind};
 use http_retry::reqwest::{RetryMiddleware, build};
 use http_retry::runtime::{Runtime, TokioRuntime};
 use http_retry::{RetryPolicy, RetryReport, StopReason};
+use reqwest::redirect::Policy;
 use reqwest::{Method, Response, Url};
 use reqwest_middleware::{ClientWithMiddleware, Error};
 use std::fmt;
@@ -86,7 +87,7 @@ async fn fetch(arguments: Arguments) -> anyhow::Result<()> {
 
 fn client(policy: RetryPolicy) -> anyhow::Result<ClientWithMiddleware> {
     let retries = RetryMiddleware::new(policy).observer(Timeline::starting_now());
-    Ok(build(reqwest::Client::builder(), retries)?)
+    Ok(build(reqwest::Client::builder(), Policy::default(), retries)?.build())
 }
 
 fn parse_url(text: &str) -> anyhow::Result<Url> {

@@ -23,6 +23,7 @@ use http_retry::tower::RetryLayer;
 use http_retry::{Backoff, RetryBudget, RetryPolicy, RetryReport};
 use hyper_util::client::legacy::Client as HyperClient;
 use hyper_util::rt::TokioExecutor;
+use reqwest::redirect::Policy;
 use std::process::ExitCode;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -57,7 +58,8 @@ async fn call_through_both_stacks() -> anyhow::Result<()> {
         .observer(timeline);
 
     println!("reqwest, with the middleware:");
-    let client = build(reqwest::Client::builder().no_proxy(), middleware)?;
+    let builder = reqwest::Client::builder().no_proxy();
+    let client = build(builder, Policy::default(), middleware)?.build();
     let response = client.get(&url).send().await?;
     let report = response.extensions().get::<RetryReport>();
     show_and_check(response.status(), report, 18.1).context("through reqwest")?;

@@ -9,10 +9,11 @@
 //! # #[cfg(feature = "reqwest")] {
 //! use http_retry::reqwest::{RetryMiddleware, build};
 //! use http_retry::{RetryBudget, RetryPolicy};
+//! use reqwest::redirect::Policy;
 //!
 //! let budget = RetryBudget::default(); // clone it into every client that calls the same service
 //! let retries = RetryMiddleware::new(RetryPolicy::user_facing()).budget(budget);
-//! let client = build(reqwest::Client::builder(), retries)?;
+//! let client = build(reqwest::Client::builder(), Policy::default(), retries)?.build();
 //! # }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -259,12 +259,6 @@ pub(crate) struct RedirectEvidence<'a> {
 }
 
 impl Redirects {
-    /// Returns `true` if the client follows no redirects.
-    #[cfg(feature = "reqwest")]
-    pub(crate) fn are_off(&self) -> bool {
-        self.mode == RedirectMode::Off
-    }
-
     #[cfg_attr(
         not(any(feature = "reqwest", test)),
         expect(dead_code, reason = "no other client follows redirects")

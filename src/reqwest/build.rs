@@ -2,42 +2,39 @@
 
 use super::{RetryMiddleware, redirect_policy};
 use ::reqwest::{ClientBuilder, redirect::Policy};
-use reqwest_middleware::ClientWithMiddleware;
 
-/// Builds a client whose requests are retried.
+/// Builds a client whose requests are retried, and returns a builder that takes more middlewares.
 ///
-/// It sets the two things that must go together: the client's [`redirect_policy`](redirect_policy()), and
-/// [`redirects_watched`](RetryMiddleware::redirects_watched) on the middleware. Without both, no POST is repeated, even
-/// after a 429: reqwest does not show the redirects that it followed.
+/// It sets the two things that must go together: the client's redirect policy, wrapped by
+/// [`redirect_policy`](redirect_policy()), and [`redirects_watched`](RetryMiddleware::redirects_watched) on the
+/// middleware. Without both, no POST is repeated, even after a 429: reqwest does not show the redirects that it followed.
 ///
 /// ```
 /// use http_retry::RetryPolicy;
 /// use http_retry::reqwest::{RetryMiddleware, build};
+/// use reqwest::redirect::Policy;
 ///
 /// let retries = RetryMiddleware::new(RetryPolicy::background());
-/// let client = build(reqwest::Client::builder(), retries)?;
+/// let client = build(reqwest::Client::builder(), Policy::default(), retries)?.build();
 /// # Ok::<(), reqwest::Error>(())
 /// ```
 ///
-/// The client follows up to ten redirects, as reqwest does by default; a redirect policy that the builder has is
-/// replaced, since it cannot be read. For another one, or for more middlewares, use `redirect_policy` and
-/// `redirects_watched` yourself. After [`redirects_off`](RetryMiddleware::redirects_off) the client follows none.
+/// The client follows the redirects that `redirects` allows: up to ten with `Policy::default()`, none with
+/// `Policy::none()`. A builder's own redirect policy cannot be read, so pass it here and not to
+/// [`ClientBuilder::redirect`]. All other settings of the builder stay.
+///
+/// A middleware that is added to the result runs inside the retries, for each attempt. For one outside of them, use
+/// `redirect_policy` and `redirects_watched` yourself.
 ///
 /// # Errors
 ///
 /// Those of [`reqwest::ClientBuilder::build`](::reqwest::ClientBuilder::build), such as a TLS backend that cannot start.
 pub fn build(
     builder: ClientBuilder,
+    redirects: Policy,
     retries: RetryMiddleware,
-) -> ::reqwest::Result<ClientWithMiddleware> {
-    let (redirects, retries) = if retries.engine.redirects.are_off() {
-        (Policy::none(), retries)
-    } else {
-        let watched = redirect_policy(Policy::default());
-        (watched, retries.redirects_watched())
-    };
-    let client = builder.redirect(redirects).build()?;
-    Ok(reqwest_middleware::ClientBuilder::new(client)
-        .with(retries)
-        .build())
+) -> ::reqwest::Result<reqwest_middleware::ClientBuilder> {
+    let client = builder.redirect(redirect_policy(redirects)).build()?;
+    let builder = reqwest_middleware::ClientBuilder::new(client);
+    Ok(builder.with(retries.redirects_watched()))
 }

@@ -22,15 +22,16 @@ use std::sync::Arc;
 /// ```
 /// use http_retry::reqwest::{RetryMiddleware, build};
 /// use http_retry::{RetryBudget, RetryPolicy};
+/// use reqwest::redirect::Policy;
 ///
 /// let budget = RetryBudget::default();
 /// let retries = RetryMiddleware::new(RetryPolicy::background()).budget(budget);
-/// let client = build(reqwest::Client::builder(), retries)?;
+/// let client = build(reqwest::Client::builder(), Policy::default(), retries)?.build();
 /// # Ok::<(), reqwest::Error>(())
 /// ```
 ///
-/// [`build`](super::build()) is enough for a client without other middlewares. With others, put this one before those
-/// that must see each attempt, such as one that signs. Several retry middlewares in one client do not multiply: only
+/// Middlewares that are added after this one, or to what [`build`](super::build()) returns, see each attempt, such as one
+/// that signs. Several retry middlewares in one client do not multiply: only
 /// the outermost retries. Without [`redirects_watched`](Self::redirects_watched) or
 /// [`redirects_off`](Self::redirects_off), it repeats only idempotent requests.
 ///

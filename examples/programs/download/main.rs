@@ -14,6 +14,7 @@ use http_retry::report::{RetryEvent, RetryEventKind};
 use http_retry::reqwest::{RetryMiddleware, SendResumed, build};
 use http_retry::resume::{Interrupted, ResumeProgress};
 use indicatif::{ProgressBar, ProgressStyle};
+use reqwest::redirect::Policy;
 use reqwest::{Response, Url};
 use reqwest_middleware::ClientWithMiddleware;
 use std::fmt;
@@ -216,7 +217,7 @@ fn client(
     observer: impl Fn(&RetryEvent<'_>) + Send + Sync + 'static,
 ) -> Result<ClientWithMiddleware> {
     let retries = RetryMiddleware::new(policy).observe(observer);
-    Ok(build(reqwest::Client::builder(), retries)?)
+    Ok(build(reqwest::Client::builder(), Policy::default(), retries)?.build())
 }
 
 fn tell_of(event: &RetryEvent<'_>) {

@@ -5,6 +5,7 @@ use http_body_util::{BodyExt, Full};
 use http_retry::reqwest::{RetryMiddleware, build};
 use http_retry::tower::RetryLayer;
 use http_retry::{ReplayBody, RetryBudget, RetryPolicy};
+use reqwest::redirect::Policy;
 use std::convert::Infallible;
 use std::error::Error;
 use tower::util::BoxCloneService;
@@ -25,7 +26,8 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let layer = RetryLayer::new(policy.clone())
         .budget(budget)
         .observe(|event| println!("{}: {:?}", event.service, event.kind));
-    build(reqwest::Client::builder(), RetryMiddleware::new(policy))?;
+    let retries = RetryMiddleware::new(policy);
+    build(reqwest::Client::builder(), Policy::default(), retries)?.build();
 
     let client: Client<Request<Body>, Response<String>> = Client::default();
     let service = layer

@@ -2,6 +2,7 @@ use http_retry::reqwest::{RetryMiddleware, build};
 use http_retry::{Methods, RetryPolicy};
 use oauth2::basic::{BasicClient, BasicTokenResponse};
 use oauth2::{ClientId, ClientSecret, HttpRequest, HttpResponse, TokenUrl};
+use reqwest::redirect::Policy;
 use reqwest_middleware::{ClientWithMiddleware, Error};
 
 pub async fn token(url: String) -> Result<BasicTokenResponse, Box<dyn std::error::Error>> {
@@ -10,8 +11,8 @@ pub async fn token(url: String) -> Result<BasicTokenResponse, Box<dyn std::error
         .to_builder()
         .methods(Methods::All)
         .build()?;
-    let retries = RetryMiddleware::new(policy).redirects_off();
-    let http = build(reqwest::Client::builder(), retries)?;
+    let retries = RetryMiddleware::new(policy);
+    let http = build(reqwest::Client::builder(), Policy::none(), retries)?.build();
     let client = BasicClient::new(ClientId::new("me".into()))
         .set_client_secret(ClientSecret::new("secret".into()))
         .set_token_uri(TokenUrl::new(url)?);
