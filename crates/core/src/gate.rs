@@ -1,10 +1,11 @@
 //! A shared cooldown: after a service answers several calls in a row with 429, its calls wait together and then resume
 //! one by one.
 //!
-//! Four refusals in a row close the gate, for first attempts too, for as long as the refusals ask (100 ms if they name
-//! no time). The gate opens if a call that was sent later succeeds. After the cooldown the calls go in order, as fast
-//! as they succeeded before, and twice as fast after each round without a refusal, until none waits. If responses carry
-//! the limit, the remainder and the reset of a quota, no more calls are in flight than remain.
+//! Four refusals in a row close the gate, for as long as they ask (100 ms if they name no time). First attempts wait
+//! too, except for single probes; enough successes of calls that were sent later open the gate. After the cooldown the
+//! calls go in order, as fast as they succeeded before, and twice as fast after each round without a refusal, until
+//! none waits. If responses carry the limit, the remainder and the reset of a quota, no more calls are in flight than
+//! remain.
 //!
 //! It is used by policies with a [`max_gate_wait`](crate::RetryPolicyBuilder::max_gate_wait), such as
 //! [`RetryPolicy::background`](crate::RetryPolicy::background), `RetryPolicy::llm` and
@@ -47,7 +48,7 @@ use std::time::Duration;
 /// The gates of services with rate limits; clones share them.
 ///
 /// After a service answers four calls in a row with 429, its gate closes for every call through a clone of this handle,
-/// first attempts too, for as long as the response asks. Then the calls go in order, as fast as they succeeded before,
+/// for as long as the response asks; of first attempts only single probes are sent. Then the calls go in order, as fast as they succeeded before,
 /// and faster with each round. If responses state the remainder of a quota, no more calls are in flight than remain.
 ///
 /// Every layer, client and runner creates its own gate if none is given. Give clones of one handle to those that share

@@ -45,8 +45,8 @@ pub trait LlmPreset {
     ///
     /// 3 attempts, base 1 s, delays up to 60 s, server delays up to 2 min, **all methods**: a completion is a POST
     /// whose only effect is its cost, and quota windows are mostly a minute long. Do not use it for calls that order,
-    /// pay or send something. The gate is on: after a 429 all callers of the service wait together, each for at most 5
-    /// min in total, and quota headers count from the first response on. Up to 300 refused attempts are counted
+    /// pay or send something. The gate is on: after several 429s in a row all callers of the service wait together, each
+    /// for at most 5 min in total, and quota headers count from the first response on. Up to 300 refused attempts are counted
     /// separately ([`max_refused`](http_retry_core::RetryPolicyBuilder::max_refused)), one for each second of these 5
     /// min. Its classifier is [`LlmClassifier`].
     #[must_use]

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The settings of the gate: one pause for all callers after a 429.
+/// The settings of the gate: one pause for all callers after several 429s in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "WordOr<Word<GateWord>, GateKeys>")]
 pub(crate) struct Gating {

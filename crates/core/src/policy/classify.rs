@@ -36,7 +36,8 @@ pub enum Class {
     /// The attempt failed, and the same request may well succeed a moment later.
     Transient,
     /// The server asks for less: the request may succeed later, and trying sooner makes things worse. If the policy has
-    /// a gate, a 429 closes it, and so does nearly every other status that names a time; 413, 503 and 529 never do.
+    /// a gate, a 429 counts towards closing it, and so does nearly every other status that names a time; 413, 503 and
+    /// 529 never do.
     Throttled,
     /// Repeating the same request cannot help, or nothing indicates that it can.
     Permanent,

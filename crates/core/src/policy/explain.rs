@@ -142,7 +142,7 @@ impl Settings {
         if !worst.gated_waits.is_zero() {
             writeln!(
                 text,
-                "  after a 429 all callers wait together, each for at most {} in all",
+                "  after several 429s in a row all callers wait together, each for at most {} in all",
                 HumanDuration(worst.gated_waits)
             )?;
         }

@@ -105,8 +105,8 @@ impl RetryPolicy {
     ///
     /// 5 attempts, base 2 s, delays up to 60 s, server waits up to 15 min, idempotent methods only. Five attempts
     /// outlast half a minute of trouble or a restart; 15 min covers a short announced maintenance. There is a gate:
-    /// after a 429 all callers of the service wait together, each for at most 5 min in all, and a refusal costs no
-    /// token but counts as an attempt. Without the gate, the calls of a batch would spend their budget on a rate limit,
+    /// after several 429s in a row all callers of the service wait together, each for at most 5 min in all, and a
+    /// refusal costs no token but counts as an attempt. Without the gate, the calls of a batch would spend their budget on a rate limit,
     /// and most of them would fail. Quota headers count only after a first 429, so the gate changes nothing for a
     /// service that never sends one.
     ///
@@ -126,8 +126,8 @@ impl RetryPolicy {
     /// Returns the preset for an API with a strict quota.
     ///
     /// 3 attempts, base 2 s, delays up to 2 min, server waits up to 15 min, idempotent methods only. A quota needs
-    /// waits as long as the server asks for, not more attempts. There is a gate: after a 429 all callers of the service
-    /// wait together, each for at most 15 min in all. Quota headers count from the first response on. Up to 900 refused
+    /// waits as long as the server asks for, not more attempts. There is a gate: after several 429s in a row all
+    /// callers of the service wait together, each for at most 15 min in all. Quota headers count from the first response on. Up to 900 refused
     /// attempts count separately ([`max_refused`](crate::RetryPolicyBuilder::max_refused)), one for each second of
     /// these 15 min.
     ///

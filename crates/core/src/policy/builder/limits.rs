@@ -136,9 +136,9 @@ impl RetryPolicyBuilder {
     /// [`RetryPolicy::rate_limited`](crate::RetryPolicy::rate_limited), none in
     /// [`user_facing`](crate::RetryPolicy::user_facing) and [`never`](crate::RetryPolicy::never).
     ///
-    /// The gate is one pause for all callers of a service: after a 429 no call is sent for as long as the server asks
-    /// (100 ms if it names no time), and then the calls continue in order. While time is left, the retry after a 429
-    /// costs no token; it uses as much of the time as the server asks for, and at least a second. A call that has used
+    /// The gate is one pause for all callers of a service: after several 429s in a row, calls wait for as long as the
+    /// server asks (100 ms if it names no time), except for single new ones that probe the limit, and then continue in
+    /// order. One 429 delays only its own call. While time is left, the retry after a 429 costs no token; it uses as much of the time as the server asks for, and at least a second. A call that has used
     /// up its time is sent anyway. Each attempt counts, except those of [`max_refused`](Self::max_refused).
     ///
     /// ```

@@ -16,7 +16,7 @@ fn explain_shows_the_background_preset_in_full() {
          retry 3: after at most 8s\n  \
          retry 4: after at most 16s\n  \
          a server may ask for a wait of at most 15min\n  \
-         after a 429 all callers wait together, each for at most 5min in all\n  \
+         after several 429s in a row all callers wait together, each for at most 5min in all\n  \
          methods that are not idempotent are repeated only when the request was not processed\n  \
          worst case: 30s of backoff and the attempts, which have no limit\n  \
          worst case if a server asks for waits: 1h 40s of waits, and 5min at the gate\n"
@@ -28,7 +28,7 @@ fn explain_shows_the_gate_separately() {
     let text = RetryPolicy::rate_limited().explain();
     for line in [
         "rate_limited: at most 3 attempts, and 900 more that a rate limit refuses\n",
-        "  after a 429 all callers wait together, each for at most 15min in all\n",
+        "  after several 429s in a row all callers wait together, each for at most 15min in all\n",
         "  worst case if a server asks for waits: 30min 20s of waits, and 15min at the gate\n",
     ] {
         assert!(text.contains(line), "{text}");
