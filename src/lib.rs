@@ -61,7 +61,7 @@
 //! | `hyper` | recognises the errors of hyper and hyper-util |
 //! | `http2` | recognises the errors of h2 by type, not by their text |
 //! | `reqwest` | the middleware, and the layer on `reqwest::Client` |
-//! | `dialects` | [`dialect::Dialect`], and the JSON bodies of errors; implied by `serde` and `llm` |
+//! | `dialects` | [`dialect::Dialect`], and conditions on the JSON bodies of errors; implied by `serde` and `llm` |
 //! | `serde` | the document of `config` |
 //! | `llm` | [`llm::LlmPreset`]: reads the errors of language models |
 //! | `redis` | one budget and one gate for many processes |

@@ -27,7 +27,7 @@ const MAX_PROSE_CHARS: usize = 64 * 1024;
 /// use http_retry::policy::ErrorBody;
 ///
 /// let body = ErrorBody::read(br#"{"errors": [{"code": "busy"}, {"code": 7}]}"#);
-/// # #[cfg(feature = "json")]
+/// # #[cfg(feature = "json")] // in http-retry: dialects
 /// assert!(body.json("/errors/*/code").eq(["busy", "7"]));
 /// assert!(body.text().starts_with("{"));
 /// ```
@@ -51,6 +51,10 @@ pub struct ErrorBody {
     /// The longest delay that a field asks for.
     pub(crate) retry_delay: Option<Duration>,
     /// `true` if the limit of a quota that was exceeded is zero.
+    #[cfg_attr(
+        not(feature = "json"),
+        expect(dead_code, reason = "only this feature reads JSON")
+    )]
     pub(crate) has_zero_quota: bool,
     /// `true` if a message is JSON that is cut off or ambiguous.
     has_doubtful_text: bool,
@@ -116,8 +120,8 @@ impl ErrorBody {
 
     /// Returns the values at a pointer into a JSON body, in the order of the text. Texts, numbers, `true` and `false`
     /// are as written, but a number has no more digits than needed. In the pointer, `*` matches any member or item.
-    /// Empty for other bodies, and without the feature `json` (in `http-retry`: `dialects`). A text that is itself JSON
-    /// is read as such, three levels deep. Texts of more than 128 bytes, lists, objects and `null` are left out.
+    /// Empty for other bodies. A text that is itself JSON is read as such, three levels deep. Texts of more than 128
+    /// bytes, lists, objects and `null` are left out.
     ///
     /// ```
     /// use http_retry::policy::ErrorBody;
@@ -131,6 +135,7 @@ impl ErrorBody {
     /// # Source
     ///
     /// RFC 6901 for the pointers; `*` is this crate's addition.
+    #[cfg(feature = "json")]
     pub fn json(&self, pointer: &str) -> impl Iterator<Item = String> {
         let pointer = Pointer::parse(pointer).ok();
         let all = pointer.map_or_else(Vec::new, |pointer| self.at(&pointer));
@@ -138,14 +143,16 @@ impl ErrorBody {
     }
 
     /// Returns the values at a pointer, as [`json`](Self::json) does, with `None` for a list, an object or a text that
-    /// is too long. Empty without the feature `json` (in `http-retry`: `dialects`). Pointers named by
-    /// [`Classify::pointers`](crate::policy::Classify::pointers) have been looked up already.
+    /// is too long. Pointers named by [`Classify::pointers`](crate::policy::Classify::pointers) have been looked up
+    /// already.
+    #[cfg(feature = "json")]
     #[must_use]
     pub fn at(&self, pointer: &Pointer) -> Vec<Option<String>> {
         self.findings.at(json_in(&self.text), pointer)
     }
 
     /// Returns `true` if all of the body was read, and the values at this pointer can be read in one way only.
+    #[cfg(feature = "json")]
     pub(crate) fn is_certain_at(&self, pointer: &Pointer) -> bool {
         self.is_certain() && !self.findings.is_doubtful(json_in(&self.text), pointer)
     }
@@ -194,8 +201,8 @@ impl ErrorBody {
         })
     }
 
-    /// Returns `true` if this is all of the body, and it is complete JSON or XML. Only such a body may show that a
-    /// success is a failure.
+    /// Returns `true` if this is all of the body, and it is complete JSON (with the feature `json`) or XML. Only such a
+    /// body may show that a success is a failure.
     #[must_use]
     pub fn is_understood(&self) -> bool {
         *self.understood.get_or_init(|| {
@@ -213,6 +220,7 @@ impl ErrorBody {
 
     /// Returns the tokens under the keys that APIs use for them (`code`, `type`, `status`, `reason` and the like), at
     /// any depth. None contains whitespace. At most 256.
+    #[cfg(feature = "json")]
     #[must_use]
     pub fn codes(&self) -> &[String] {
         &self.codes
@@ -220,6 +228,7 @@ impl ErrorBody {
 
     /// Returns the tokens that name the failure: codes that do not echo the request, phrases under such keys, and keys
     /// that name an exception. At most 256.
+    #[cfg(feature = "json")]
     #[must_use]
     pub fn labels(&self) -> &[String] {
         &self.labels
@@ -233,12 +242,14 @@ impl ErrorBody {
 
     /// Returns `true` if the JSON has the shape of an error: `{"error": ..}`, `{"type": "error"}`, `{"..Exception":
     /// ..}`.
+    #[cfg(feature = "json")]
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.is_error
     }
 
     /// Returns `true` if it names a quota that was exceeded and whose limit is zero, as Google APIs do.
+    #[cfg(feature = "json")]
     #[must_use]
     pub fn has_zero_quota(&self) -> bool {
         self.has_zero_quota

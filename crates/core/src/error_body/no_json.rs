@@ -1,4 +1,5 @@
-//! The stand-in for `json` without its feature: no value is found, and no text is known not to be JSON.
+//! The stand-in for `json` without its feature: nothing looks at a value, and no text is known to be JSON that can be
+//! read in one way only.
 
 use super::{ErrorBody, Pointer};
 
@@ -7,14 +8,6 @@ pub(super) struct Findings;
 
 impl Findings {
     pub(super) fn find(&mut self, _: &str, _: &[Pointer]) {}
-
-    pub(super) fn at(&self, _: &str, _: &Pointer) -> Vec<Option<String>> {
-        Vec::new()
-    }
-
-    pub(super) fn is_doubtful(&self, _: &str, _: &Pointer) -> bool {
-        false
-    }
 }
 
 pub(super) fn parsed(_: &str) -> (ErrorBody, bool) {
@@ -22,9 +15,9 @@ pub(super) fn parsed(_: &str) -> (ErrorBody, bool) {
 }
 
 pub(super) fn is_json(_: &str) -> bool {
-    true
+    false
 }
 
 pub(super) fn is_unambiguous(_: &str) -> bool {
-    true
+    false
 }

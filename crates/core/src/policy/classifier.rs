@@ -74,9 +74,9 @@ pub trait Classify: Send + Sync + 'static {
         true
     }
 
-    /// Returns the locations in a JSON body that [`classify`](Self::classify) looks at with
-    /// [`ErrorBody::json`](super::ErrorBody::json), so that one walk over the body finds them all. Default none: each
-    /// lookup then walks the body on its own.
+    /// Returns the locations in a JSON body that [`classify`](Self::classify) looks at with `ErrorBody::json` (feature
+    /// `json`, in `http-retry`: `dialects`), so that one walk over the body finds them all. Default none: each lookup
+    /// then walks the body on its own.
     fn pointers(&self, outcome: &Outcome<'_>) -> Vec<Pointer> {
         let _ = outcome;
         Vec::new()

@@ -10,7 +10,9 @@ use crate::error_body::{ErrorBody, work};
 use crate::policy::classify::{Class, ErrorKind};
 use crate::policy::outcome::Outcome;
 use crate::policy::request_facts::RequestLine;
-use answer::{HeadTest, JsonTest, XmlTest};
+#[cfg(feature = "json")]
+use answer::JsonTest;
+use answer::{HeadTest, XmlTest};
 pub(crate) use answer::{lines, parts};
 use http::Method;
 pub(crate) use request::matches_glob;
@@ -46,10 +48,12 @@ pub(crate) enum Test {
     Status(Vec<RangeInclusive<u16>>),
     Error(Vec<ErrorGroup>),
     /// A token in a JSON error body.
+    #[cfg(feature = "json")]
     Code(Vec<String>),
     /// A part of an error body or of an error's text, in lower case.
     Message(Vec<String>),
     Header(Vec<HeadTest>),
+    #[cfg(feature = "json")]
     Json(JsonTest),
     Xml(XmlTest),
     /// Patterns of paths.
@@ -160,7 +164,8 @@ impl Condition {
     }
 
     /// Holds if a JSON error body has exactly this token, at any depth, under one of the keys that APIs use for it
-    /// (`code`, `type`, `status`, `reason` and the like). [`json`](Self::json) looks at one location only.
+    /// (`code`, `type`, `status`, `reason` and the like). [`json`](Self::json) looks at one location only. It needs the
+    /// feature `json` (in `http-retry`: `dialects`).
     ///
     /// # Errors
     ///
@@ -252,6 +257,7 @@ impl Test {
         }
         Some(match (self, other) {
             (Self::Error(one), Self::Error(other)) => Self::Error(both(one, other)),
+            #[cfg(feature = "json")]
             (Self::Code(one), Self::Code(other)) => Self::Code(both(one, other)),
             (Self::Message(one), Self::Message(other)) => Self::Message(both(one, other)),
             (Self::Header(one), Self::Header(other)) => Self::Header(both(one, other)),
@@ -335,6 +341,7 @@ impl Test {
                 .error_kind()
                 .is_some_and(|kind| groups.iter().any(|group| group.covers(kind))),
             // Tests of a body return early: unlike those of the head, they may be undecided.
+            #[cfg(feature = "json")]
             Self::Code(codes) => {
                 let has = |body: &ErrorBody| body.codes.iter().any(|code| codes.contains(code));
                 return input.read(ErrorBody::is_unambiguous, has);
@@ -345,6 +352,7 @@ impl Test {
             Self::Header(tests) => outcome
                 .headers()
                 .is_some_and(|headers| tests.iter().any(|test| test.holds(headers))),
+            #[cfg(feature = "json")]
             Self::Json(test) => {
                 let is_certain = |body: &ErrorBody| body.is_certain_at(&test.pointer);
                 return input.read(is_certain, |body| test.holds(body));

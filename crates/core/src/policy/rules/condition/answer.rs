@@ -2,7 +2,9 @@
 
 use super::{Condition, Test, Value, ValueTest};
 use crate::error::ConfigError;
-use crate::error_body::{ErrorBody, Pointer};
+use crate::error_body::ErrorBody;
+#[cfg(feature = "json")]
+use crate::error_body::Pointer;
 use http::{HeaderMap, HeaderName};
 
 /// The longest header line that is looked at, in bytes.
@@ -59,12 +61,14 @@ pub(crate) fn parts<'a>(line: &'a str, name: &str) -> impl Iterator<Item = &'a s
 }
 
 /// A test of a JSON body: a location has a value.
+#[cfg(feature = "json")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct JsonTest {
     pub(crate) pointer: Pointer,
     pub(crate) wanted: ValueTest,
 }
 
+#[cfg(feature = "json")]
 impl JsonTest {
     pub(super) fn holds(&self, body: &ErrorBody) -> bool {
         let same = |one: &str, other: &str| one == other;
@@ -161,8 +165,8 @@ impl Condition {
     }
 
     /// Holds if a location in a JSON error body has this value. The location is an RFC 6901 pointer in which `*`
-    /// matches any member or item. A number and a text of its digits are the same. Without the feature `json` (in
-    /// `http-retry`: `dialects`) it never holds.
+    /// matches any member or item. A number and a text of its digits are the same. It needs the feature `json` (in
+    /// `http-retry`: `dialects`).
     ///
     /// ```
     /// use http_retry::rules::{Condition, Value};
@@ -175,6 +179,7 @@ impl Condition {
     /// # Errors
     ///
     /// An invalid pointer, or an empty list of values.
+    #[cfg(feature = "json")]
     pub fn json(pointer: &str, value: impl Into<Value>) -> Result<Self, ConfigError> {
         let Value(wanted) = value.into();
         let pointer_read = Pointer::parse(pointer)?;

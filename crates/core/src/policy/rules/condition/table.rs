@@ -92,6 +92,7 @@ impl Condition {
     pub fn pointers(&self) -> Vec<Pointer> {
         let tests = self.tests().into_iter();
         let pointers = tests.filter_map(|test| match test {
+            #[cfg(feature = "json")]
             Test::Json(test) => Some(test.pointer.clone()),
             _ => None,
         });
@@ -101,11 +102,11 @@ impl Condition {
     /// Returns `true` if it looks at the body.
     #[must_use]
     pub fn reads_body(&self) -> bool {
-        self.tests().into_iter().any(|test| {
-            matches!(
-                test,
-                Test::Json(_) | Test::Xml(_) | Test::Message(_) | Test::Code(_) | Test::Function(_)
-            )
+        self.tests().into_iter().any(|test| match test {
+            #[cfg(feature = "json")]
+            Test::Json(_) | Test::Code(_) => true,
+            Test::Xml(_) | Test::Message(_) | Test::Function(_) => true,
+            _ => false,
         })
     }
 
