@@ -21,13 +21,11 @@
 //! # On tower and hyper
 //!
 //! ```
-//! # #[cfg(feature = "tower")] {
 //! use http_retry::tower::RetryLayer;
 //! use http_retry::{RetryBudget, RetryPolicy};
 //!
 //! let layer = RetryLayer::new(RetryPolicy::background()).budget(RetryBudget::default());
 //! // tower::ServiceBuilder::new().layer(layer).service(client)
-//! # }
 //! ```
 //!
 //! # Where things are
@@ -51,13 +49,12 @@
 //!
 //! # Features
 //!
-//! `default = ["tower", "hyper", "http2"]`. A feature adds items, and no item decides otherwise because of one: another
+//! `default = ["hyper", "http2"]`. A feature adds items, and no item decides otherwise because of one: another
 //! crate of your program may turn it on. Three features add to what can be read, and so to what can be decided: `hyper`
 //! and `http2` errors, `dialects` the JSON rows of a dialect that you chose. Name these yourself if you rely on them.
 //!
 //! | feature | what it adds |
 //! |---|---|
-//! | `tower` | the layer |
 //! | `hyper` | recognises the errors of hyper and hyper-util |
 //! | `http2` | recognises the errors of h2 by type, not by their text |
 //! | `reqwest` | the middleware, and the layer on `reqwest::Client` |
@@ -65,7 +62,6 @@
 //! | `serde` | the document of `config` |
 //! | `llm` | [`llm::LlmPreset`]: reads the errors of language models |
 //! | `redis` | one budget and one gate for many processes |
-//! | `tokio` | [`runtime`] on tokio's clock |
 //! | `tracing` | a span per attempt and a line per retry |
 //! | `metrics` | counters and histograms |
 //! | `testing` | a clock that jumps and a client that responds from a script |

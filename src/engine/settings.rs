@@ -50,12 +50,10 @@ macro_rules! engine_settings {
         /// Adds a function that is called with every event of every request.
         ///
         /// ```
-        /// # #[cfg(feature = "tower")] {
         /// use http_retry::RetryPolicy;
         /// use http_retry::tower::RetryLayer;
         ///
         /// let layer = RetryLayer::new(RetryPolicy::background()).observe(|event| println!("{}: {:?}", event.service, event.kind));
-        /// # }
         /// ```
         ///
         /// It is called in the request's task: it must be quick, and must not panic. See [`observer`](Self::observer)

@@ -18,13 +18,12 @@ use std::time::Duration;
 
 /// A client that gives the responses of a script in order, and then repeats the last one; 200 if there is none.
 ///
-/// It is a tower service for `http::Request<B>` (feature `tower`) and a last middleware for reqwest-middleware (feature
+/// It is a tower service for `http::Request<B>` and a last middleware for reqwest-middleware (feature
 /// `reqwest`), so tests need no network. Clones share the script and the record. It is always ready, reads the whole body
 /// of a request, and responds at once, except where [`delay`](Self::delay) or [`hang`](Self::hang) says otherwise. It
 /// follows no redirects, and a retry middleware above knows that: a POST that gets a 429 is sent again.
 ///
 /// ```
-/// # {
 /// use http::Request;
 /// use http_retry::RetryPolicy;
 /// use http_retry::testing::{ManualRuntime, Script};
@@ -46,7 +45,6 @@ use std::time::Duration;
 /// assert_eq!(client.calls().len(), 3);
 /// # Ok(()) }
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(get()).unwrap();
-/// # }
 /// ```
 #[derive(Clone, Default)]
 pub struct Script(Arc<Mutex<ScriptState>>);
