@@ -2,7 +2,7 @@
 //!
 //! | you want | take |
 //! |---|---|
-//! | to see each step of every request as it happens | an [`Observer`], set by `observe` |
+//! | to see each step of every request as it happens | a function, set by `observe`, or an [`Observer`], set by `observer` |
 //! | why one request ended as it did | the [`RetryReport`] in its response's extensions, or a [`ReportSlot`] in the request's |
 //! | counters and histograms | `MetricsObserver`, with the feature `metrics` |
 //! | the requests that have no retries left | [`DeadLetters`], named by the policy's `on_exhausted` |

@@ -61,7 +61,7 @@ macro_rules! engine_settings {
         #[must_use]
         pub fn observe(
             self,
-            on_event: impl Fn(&crate::report::RetryEvent<'_>) + Send + Sync + 'static,
+            on_event: impl crate::report::OnEvent + Send + Sync + 'static,
         ) -> Self {
             self.observer(on_event)
         }

@@ -2,7 +2,7 @@
 //!
 //! | you want | use |
 //! |---|---|
-//! | to see each step of every request as it happens | an [`Observer`], set by `observe` |
+//! | to see each step of every request as it happens | a function, set by `observe`, or an [`Observer`], set by `observer` |
 //! | the reason for one request's end | the [`RetryReport`] in the response, or a [`ReportSlot`] in the request |
 //! | counters and histograms | `MetricsObserver`, with the feature `metrics` |
 //! | the requests that have no retries left | [`DeadLetters`], named by the policy's `on_exhausted` |
@@ -28,7 +28,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A receiver of every event of every request; pass it to an adapter with `observe`.
+/// A receiver of every event of every request; pass it to an adapter with `observer`.
 ///
 /// It runs in the request's own task, so it must be quick, and must not panic. A function that takes an event is an
 /// observer too, and so is an `Arc` of one.
@@ -54,6 +54,10 @@ use std::time::Duration;
 ///     }
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an observer",
+    note = "a function of one argument is one: `.observe(|event| ..)`"
+)]
 pub trait Observer: Send + Sync + 'static {
     /// Called for each event, in order within one request. Events of concurrent requests may arrive in any order, or at
     /// the same time.
@@ -71,6 +75,17 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
         (**self).on_event(event);
     }
 }
+
+/// A function that receives every event; pass it to an adapter with `observe`. Every function of this form is one.
+// A trait of its own, since rustc's words about `Fn` cannot be chosen.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a function of an event",
+    note = "pass an observer, such as `MetricsObserver`, to `.observer(..)`"
+)]
+pub trait OnEvent: Fn(&RetryEvent<'_>) {}
+
+#[diagnostic::do_not_recommend]
+impl<F: Fn(&RetryEvent<'_>)> OnEvent for F {}
 
 /// An event of a request, or of a fleet.
 ///

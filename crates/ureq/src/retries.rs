@@ -6,7 +6,7 @@ use crate::watch::{WatchedConnector, WatchedResolver};
 use http::{Request, Response};
 use http_retry_core::adapter::Budgets;
 use http_retry_core::gate::Gate;
-use http_retry_core::report::{Observer, RetryEvent};
+use http_retry_core::report::{Observer, OnEvent};
 use http_retry_core::route::Router;
 use http_retry_core::runtime::Runtime;
 use http_retry_core::{RetryBudget, RetryPolicy, ServiceBudgets};
@@ -87,7 +87,7 @@ impl Retries {
     /// Adds a function that is called with every event of every request, in the request's thread: it must be quick, and
     /// must not panic. See [`observer`](Self::observer) for a type of its own.
     #[must_use]
-    pub fn observe(self, on_event: impl Fn(&RetryEvent<'_>) + Send + Sync + 'static) -> Self {
+    pub fn observe(self, on_event: impl OnEvent + Send + Sync + 'static) -> Self {
         self.observer(on_event)
     }
 

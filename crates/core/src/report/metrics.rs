@@ -35,11 +35,9 @@ use std::time::Duration;
 /// ```
 /// use http_retry::RetryPolicy;
 /// use http_retry::report::MetricsObserver;
-/// # {
 /// use http_retry::tower::RetryLayer;
 ///
 /// let layer = RetryLayer::new(RetryPolicy::background()).observer(MetricsObserver::new());
-/// # }
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
