@@ -36,7 +36,6 @@ pub use service::Retry;
 
 /// The type parameters of [`RetryLayer`] and [`Retry`], which setters choose. Only a program that writes out the type of its
 /// service needs their names.
-#[doc(hidden)]
 pub mod marker {
     pub use super::errors::{Boxed, Unchanged};
     pub use super::service::{AnyThread, OneThread};

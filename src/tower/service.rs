@@ -51,8 +51,9 @@ pub struct OneThread;
 /// `http_body::Body` with `Data = Bytes` that is `Send + Unpin`, and if the error can be boxed. With [`AnyThread`], `S`,
 /// its futures and its errors must be `Send`. See [what rustc says](crate::docs::guide#when-it-does-not-compile) otherwise.
 ///
-/// To name it in a struct, give the parameters that were set: `Retry<Client>`, or `Retry<Client, Unchanged>`. It is
-/// ready when the service below is. It polls that again before each retry, and holds no capacity of it during a wait.
+/// To name it in a struct, give the [parameters](super::marker) that were set: `Retry<Client>`, or
+/// `Retry<Client, Unchanged>`. `tower::util::BoxCloneSyncService` erases it in a struct that threads share. It is ready
+/// when the service below is. It polls that again before each retry, and holds no capacity of it during a wait.
 ///
 /// # Errors
 ///
