@@ -19,10 +19,10 @@ use std::time::Duration;
 /// assert_eq!(Decimal::from(0.1).to_string(), "0.1");
 /// assert_eq!(Decimal::from(3), Decimal::from(3.0));
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Decimal(Repr);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Repr {
     Micros(u64),
     /// The bits of a float that is not such a decimal.
@@ -162,6 +162,13 @@ impl fmt::Display for Decimal {
     }
 }
 
+/// Shows the number, as `Display` does.
+impl fmt::Debug for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 fn parse(text: &str) -> Option<u64> {
     let (whole, places) = text.split_once('.').unwrap_or((text, ""));
     if places.len() > 6 {
@@ -185,6 +192,12 @@ mod tests {
         assert_eq!(Decimal::from(0.7).micros(), 700_000);
         assert_eq!(Decimal::from(1000.0).micros(), 1_000_000_000);
         assert_eq!(Decimal::from(0.000_001).micros(), 1);
+    }
+
+    #[test]
+    fn debug_shows_the_number() {
+        let decimals = [20.0, 0.1, 1.5, f64::NAN].map(Decimal::from);
+        assert_eq!(format!("{decimals:?}"), "[20, 0.1, 1.5, NaN]");
     }
 
     #[test]
