@@ -490,14 +490,13 @@ impl<C: Client> CallState<C> {
     /// Closes the report, and returns the last outcome or the policy's replacement for it.
     fn finish(&mut self, why: StopReason) -> Option<AttemptResult<C>> {
         let now = self.engine.runtime.now();
-        let tokens_left = self.budget.tokens_at(now);
         let ends_with = self.session.ends_with().clone();
         // `stopped` closes the report, which must say that no server sent the response.
         if matches!(ends_with, OnExhausted::Respond(_)) {
             self.recorder.responds_itself();
         }
         let service = self.recorder.service();
-        let report = self.recorder.stopped(why, now, tokens_left);
+        let report = self.recorder.stopped(why, now, &self.budget);
         let mut result = self.result_mut().take();
         match (&ends_with, &report, &self.head) {
             (OnExhausted::Respond(canned), _, Some(head)) => {

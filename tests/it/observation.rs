@@ -18,7 +18,10 @@ use http_retry::report::{Observer, RetryEvent, RetryEventKind};
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;
-use http_retry::{Backoff, Jitter, ReportSlot, RetryOverride, RetryPolicy, RetryReport};
+use http_retry::{
+    Backoff, Jitter, ReportSlot, RetryBudget, RetryOverride, RetryPolicy, RetryReport,
+    ServiceBudgets,
+};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tower::{Layer, ServiceExt};

@@ -91,7 +91,9 @@ impl RetryConfigBuilder {
     /// Registers a budget under a name, for `budget: NAME`, if the program shares it with clients outside of the
     /// document. A budget with the same name in the document replaces it.
     pub fn budget(mut self, name: impl Into<Arc<str>>, budget: RetryBudget) -> Self {
-        self.names.budgets.insert(name.into(), budget);
+        let name = name.into();
+        let budget = budget.named(format!("budgets.{name}"));
+        self.names.budgets.insert(name, budget);
         self
     }
 

@@ -158,7 +158,8 @@ fn budgets(
         let unchanged = last.filter(|(old, _)| old == numbers);
         let make = || {
             let fleet = fleet.filter(|_| numbers.shared != Some(false));
-            fleet::budget(fleet, name, numbers.builder())
+            let budget = fleet::budget(fleet, name, numbers.builder());
+            budget.named(format!("budgets.{name}"))
         };
         let budget = unchanged.map_or_else(make, |(_, budget)| budget.clone());
         (name.clone(), (numbers.clone(), budget))

@@ -28,7 +28,7 @@ pub use services::ServiceBudgets;
 use crate::policy::{Decimal, DelaySource, RetryPlan, RetrySession, StopReason};
 use bucket::Bucket;
 use std::fmt;
-use std::sync::PoisonError;
+use std::sync::{OnceLock, PoisonError};
 use std::time::Duration;
 use sync::{Arc, AtomicU64, Mutex, MutexGuard, Ordering};
 
@@ -81,7 +81,12 @@ pub struct RetryBudget(Option<Arc<BudgetInner>>);
 struct BudgetInner {
     terms: BudgetTerms,
     account: Account,
+    /// The name in metrics, once there is one.
+    name: OnceLock<Name>,
 }
+
+// Not loom's `Arc`, which `sync` has under loom.
+type Name = std::sync::Arc<str>;
 
 /// The holder of a budget's tokens.
 #[expect(
@@ -137,13 +142,51 @@ impl RetryBudget {
     /// several processes share. [`SharedAccount`] describes its duties.
     #[must_use]
     pub fn with_account(terms: BudgetTerms, account: impl SharedAccount) -> Self {
-        let account = Account::Shared(Box::new(account));
-        Self(Some(Arc::new(BudgetInner { terms, account })))
+        Self::new(terms, Account::Shared(Box::new(account)))
     }
 
     fn local(terms: BudgetTerms) -> Self {
         let account = Account::Local(LocalAccount::new(&terms));
-        Self(Some(Arc::new(BudgetInner { terms, account })))
+        Self::new(terms, account)
+    }
+
+    fn new(terms: BudgetTerms, account: Account) -> Self {
+        let name = OnceLock::new();
+        Self(Some(Arc::new(BudgetInner {
+            terms,
+            account,
+            name,
+        })))
+    }
+
+    /// Names the budget and its clones for metrics and reports; the first name counts. An unlimited budget has none.
+    ///
+    /// A budget of [`ServiceBudgets`] has the name of its service or host, and one that a document or `Services` names
+    /// is `budgets.NAME`. Any other gets the name of the first service that it pays for, so name one that several
+    /// services share.
+    ///
+    /// ```
+    /// use http_retry::RetryBudget;
+    ///
+    /// let budget = RetryBudget::default().named("shop");
+    /// assert_eq!(budget.clone().named("another").name(), Some("shop"));
+    /// ```
+    #[must_use]
+    pub fn named(self, name: impl Into<Name>) -> Self {
+        self.name_or(name);
+        self
+    }
+
+    /// Returns the budget's name, if it has one.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.0.as_ref()?.name.get().map(|name| &**name)
+    }
+
+    /// Returns the budget's name, which is `name` from now on if it had none; `None` for an unlimited budget.
+    pub(crate) fn name_or(&self, name: impl Into<Name>) -> Option<&Name> {
+        let inner = self.0.as_ref()?;
+        Some(inner.name.get_or_init(|| name.into()))
     }
 
     /// Counts a success at `now`, on the clock of [`Moment::now`](crate::policy::Moment::now).

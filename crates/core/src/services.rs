@@ -201,7 +201,9 @@ impl ServicesBuilder {
     /// ([`budget_named`](crate::RetryPolicyBuilder::budget_named)). A second budget with the same name replaces the
     /// first.
     pub fn budget(mut self, name: impl Into<Arc<str>>, budget: RetryBudget) -> Self {
-        self.budgets.insert(name.into(), budget);
+        let name = name.into();
+        let budget = budget.named(format!("budgets.{name}"));
+        self.budgets.insert(name, budget);
         self
     }
 

@@ -243,7 +243,7 @@ impl<'e, 'b> Call<'e, 'b> {
             self.recorder.responds_itself();
         }
         let service = self.recorder.service();
-        let report = self.recorder.stopped(why, now, self.budget.tokens_at(now));
+        let report = self.recorder.stopped(why, now, &self.budget);
         // A response that was let go before a wait is gone when no attempt follows after all.
         let late = || Err(Error::Timeout(Timeout::Global));
         let mut result = self.last.result.take().unwrap_or_else(late);

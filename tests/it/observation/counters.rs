@@ -70,7 +70,7 @@ fn of_three_requests() -> BTreeMap<String, DebugValue> {
         ),
         (
             // 20, without two retries at 1, and with two successes at 0.1.
-            format!("http_retry_budget_tokens {of_a}"),
+            "http_retry_budget_tokens budget=api.example:8080".to_owned(),
             DebugValue::Gauge(18.2.into()),
         ),
     ])
@@ -123,10 +123,66 @@ fn the_name_that_a_request_gives_is_the_label() {
     let wanted = [
         "http_retry_attempt_seconds service=orders",
         "http_retry_attempts_total service=orders class=success dialect=none",
-        "http_retry_budget_tokens service=orders",
+        "http_retry_budget_tokens budget=orders",
         "http_retry_requests_total service=orders stop=succeeded",
     ];
     assert_eq!(names, wanted);
+}
+
+/// The gauges of budgets after a call to each of two services, and the budgets of their reports.
+fn gauges(layer: RetryLayer) -> (Vec<String>, Vec<String>) {
+    let mut of_reports = Vec::new();
+    let measured = measured(|| {
+        let layer = layer.runtime(ManualRuntime::new());
+        let layer = layer.observer(MetricsObserver::new());
+        for service in ["orders", "search"] {
+            let slot = RetryReport::slot();
+            let mut request = http::Request::get(URL).body(String::new()).unwrap();
+            let named = http_retry::RetryOverride::new().service(service);
+            request.extensions_mut().insert(named);
+            request.extensions_mut().insert(slot.clone());
+            let server = Script::new().status(503).status(200);
+            let call = layer.layer(server).oneshot(request);
+            call.now_or_never().unwrap().unwrap();
+            of_reports.push(slot.take().unwrap().budget().unwrap().to_owned());
+        }
+    });
+    let labels = measured.into_keys();
+    let gauges = labels.filter_map(|name| Some(name.split_once("tokens budget=")?.1.to_owned()));
+    (gauges.collect(), of_reports)
+}
+
+#[test]
+fn each_budget_has_one_gauge_for_all_its_services() {
+    let of_policy = || RetryLayer::new(RetryPolicy::background());
+    let expected = |gauges: &[&str], of_reports: [&str; 2]| {
+        let owned = |names: &[&str]| {
+            names
+                .iter()
+                .map(|&name| name.to_owned())
+                .collect::<Vec<_>>()
+        };
+        (owned(gauges), owned(&of_reports))
+    };
+    let named = of_policy().budget(RetryBudget::default().named("shop"));
+    assert_eq!(gauges(named), expected(&["shop"], ["shop"; 2]));
+    // The first service that it pays for.
+    assert_eq!(gauges(of_policy()), expected(&["orders"], ["orders"; 2]));
+    let each = of_policy().budgets(ServiceBudgets::default());
+    let both = ["orders", "search"];
+    assert_eq!(gauges(each), expected(&both, both));
+    let document = json!({
+        "version": 1,
+        "budgets": {"small": {"capacity": 5}},
+        "retry": {"budget": "small"},
+        "services": {"orders": {"match": {"host": "o.example"}}, "search": {"match": {"host": "s.example"}}},
+    });
+    let config = RetryConfig::load(&serde_json::from_value(document).unwrap()).unwrap();
+    let of_document = RetryLayer::from_config(&config);
+    assert_eq!(
+        gauges(of_document),
+        expected(&["budgets.small"], ["budgets.small"; 2])
+    );
 }
 
 /// The dialects that the attempts of one request are counted under.

@@ -136,7 +136,9 @@ impl ServiceBudgets {
     /// last budget set for a name counts. Call it before you clone the handle.
     #[must_use]
     pub fn service(mut self, name: impl Into<Arc<str>>, budget: RetryBudget) -> Self {
-        self.named.insert(name.into(), budget);
+        let name = name.into();
+        let budget = budget.named(Arc::clone(&name));
+        self.named.insert(name, budget);
         self
     }
 
@@ -193,6 +195,7 @@ impl ServiceBudgets {
             BudgetSource::Built(each) => each.clone().build().unwrap_or_default(),
             BudgetSource::Made(make) => make(service),
         };
+        let budget = budget.named(service);
         used.insert(service, budget.clone());
         budget
     }

@@ -5,8 +5,8 @@ use crate::policy::ErrorKind;
 use metrics::{SharedString, counter, gauge, histogram};
 use std::time::Duration;
 
-/// Counts attempts, retries and stops, and measures waits and the tokens left in the budget, by service; pass it to an
-/// adapter with `observe`. Times are in seconds. Tokens are measured when a call ends.
+/// Counts attempts, retries and stops, and measures waits, by service, and the tokens left in each budget; pass it to an
+/// adapter with `observer`. Times are in seconds. Tokens are measured when a call ends.
 ///
 /// | metric | kind | labels |
 /// |---|---|---|
@@ -17,7 +17,7 @@ use std::time::Duration;
 /// | `http_retry_gate_wait_seconds` | histogram | `service` |
 /// | `http_retry_text_cuts_total` | counter | `service` |
 /// | `http_retry_requests_total` | counter | `service`, `stop` |
-/// | `http_retry_budget_tokens` | gauge | `service` |
+/// | `http_retry_budget_tokens` | gauge | `budget`: its [name](crate::RetryBudget::named) |
 /// | `http_retry_resumes_total` | counter | `service`, `kind`, `outcome` |
 ///
 /// A fleet (feature `redis`) counts without this observer, once for each process:
@@ -73,9 +73,9 @@ impl Observer for MetricsObserver {
                 let stop = report.stop().as_str();
                 counter!("http_retry_requests_total", "service" => service(), "stop" => stop)
                     .increment(1);
-                if let Some(tokens) = report.tokens_left() {
+                if let (Some(tokens), Some(budget)) = (report.tokens_left(), report.budget()) {
                     // A gauge takes a duration as its seconds: one for each token, without floats in this crate.
-                    gauge!("http_retry_budget_tokens", "service" => service())
+                    gauge!("http_retry_budget_tokens", "budget" => budget.to_owned())
                         .set(Duration::from_micros(tokens.micros()));
                 }
             }

@@ -4,10 +4,8 @@ use super::{
     AttemptReport, AttemptSpan, Observer, ReportSlot, RetryEvent, RetryEventKind, RetryReport,
     TextCut,
 };
-use crate::budget::PaidRetry;
-use crate::policy::{
-    Class, Decimal, DelaySource, ErrorKind, Moment, Outcome, ResumeFailure, StopReason,
-};
+use crate::budget::{PaidRetry, RetryBudget};
+use crate::policy::{Class, DelaySource, ErrorKind, Moment, Outcome, ResumeFailure, StopReason};
 use http::uri::Authority;
 use http::{Method, Uri};
 use std::sync::Arc;
@@ -183,9 +181,10 @@ impl ReportRecorder {
         &mut self,
         stop: StopReason,
         at: Duration,
-        tokens_left: Option<Decimal>,
+        budget: &RetryBudget,
     ) -> Option<RetryReport> {
-        self.report.close(stop, tokens_left);
+        let name = budget.name_or(Arc::clone(&self.subject.service));
+        self.report.close(stop, budget.tokens_at(at), name.cloned());
         self.report.set_from_elsewhere(self.moves > 0);
         self.emit(at, RetryEventKind::Stopped(&self.report));
         super::span::log_stop(&self.subject, &self.report);

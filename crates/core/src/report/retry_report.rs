@@ -42,6 +42,7 @@ pub struct RetryReport {
     waited: Duration,
     stop: StopReason,
     tokens_left: Option<Decimal>,
+    budget: Option<Arc<str>>,
     unknown_service: Option<Arc<str>>,
     from_elsewhere: bool,
 }
@@ -60,6 +61,7 @@ impl RetryReport {
             waited: Duration::ZERO,
             stop: StopReason::Succeeded,
             tokens_left: None,
+            budget: None,
             unknown_service: None,
             from_elsewhere: false,
         }
@@ -121,6 +123,13 @@ impl RetryReport {
         self.tokens_left
     }
 
+    /// Returns the name of the budget that paid for the retries ([`RetryBudget::name`](crate::RetryBudget::name)), or
+    /// `None` if it is unlimited.
+    #[must_use]
+    pub fn budget(&self) -> Option<&str> {
+        self.budget.as_deref()
+    }
+
     /// Returns the service that the request named, if the document has none with that name: a typo in
     /// [`RetryOverride::service`](crate::RetryOverride::service) or `Runner::service`, or a service that was removed
     /// from the document. The request then uses the service that matches it, else the document's own settings. Returns
@@ -148,9 +157,15 @@ impl RetryReport {
         self.attempts.push(attempt);
     }
 
-    pub(super) fn close(&mut self, stop: StopReason, tokens_left: Option<Decimal>) {
+    pub(super) fn close(
+        &mut self,
+        stop: StopReason,
+        tokens_left: Option<Decimal>,
+        budget: Option<Arc<str>>,
+    ) {
         self.stop = stop;
         self.tokens_left = tokens_left;
+        self.budget = budget;
     }
 }
 

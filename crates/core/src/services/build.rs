@@ -120,6 +120,7 @@ impl Builder<'_> {
                 None => RetryBudget::default(),
             },
         };
+        let budget = budget.named(Arc::clone(name));
         let kept = (alone, budget.clone());
         self.budgets.own.insert(Arc::clone(name), kept);
         budget
