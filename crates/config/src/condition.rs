@@ -68,7 +68,10 @@ leaf! {
         let example = "[\"5xx\", 429, {error: timeout}]";
         let write = match value {
             Value::Integer(_) => format!("[{value}], or {example}"),
-            Value::Text(_) if value.is_public() => format!("[{value}], or {example}"),
+            Value::Text(_) if value.is_public() => match condition_of_word(value) {
+                Some(condition) => format!("[{condition}], or {example}"),
+                None => format!("[{value}], or {example}"),
+            },
             _ => example.to_owned(),
         };
         Err(format!("{value} is not a list: write {write}"))
@@ -123,6 +126,23 @@ impl Words for ErrorGroup {
         ("protocol", "any"),
         ("other", "any"),
     ];
+}
+
+/// Returns the condition that a single word was meant as: `{error: timeout}` for `timeout`.
+pub(super) fn condition_of_word(value: &Value) -> Option<String> {
+    let Value::Text(text) = value else {
+        return None;
+    };
+    fn word<T: Words>(text: &str) -> Option<&'static str> {
+        let exact = T::WORDS.iter().find(|(word, _)| *word == text);
+        let synonym = T::SYNONYMS.iter().find(|(word, _)| *word == text);
+        let exact = exact.map(|(word, _)| *word);
+        // Some synonyms explain more than one word.
+        exact.or_else(|| synonym?.1.split(',').next())
+    }
+    let text = text.trim().to_ascii_lowercase();
+    let outcome = word::<ResultKind>(&text).map(|word| format!("{{outcome: {word}}}"));
+    outcome.or_else(|| word::<ErrorGroup>(&text).map(|word| format!("{{error: {word}}}")))
 }
 
 impl From<ConditionsForm> for Conditions {

@@ -262,6 +262,10 @@ impl Spec {
             problems.add(&Path::default(), document, cause);
             return Self::default();
         }
+        if *document == Value::Null {
+            problems.add(&Path::default(), &"", "is empty: write version: 1");
+            return Self::default();
+        }
         let Some(mut root) = Reader::read::<Root>(document, problems, Retry::KEYS) else {
             return Self::default();
         };

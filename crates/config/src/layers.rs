@@ -4,7 +4,7 @@ use super::builder::RegisteredNames;
 use super::document::{ServiceSpec, Spec};
 use super::problems::{Diagnostics, Path, Unknown};
 use super::reader::Spanned;
-use super::retry::{ExhaustedAction, Growth, Limit, PRESETS, Retry};
+use super::retry::{ExhaustedAction, Growth, Limit, MEANS_NEVER, PRESETS, Retry};
 use super::values::Name;
 use std::sync::Arc;
 
@@ -70,6 +70,10 @@ impl Resolver<'_> {
             return own;
         }
         let Some(used) = self.spec.policies.get(&**name) else {
+            if MEANS_NEVER.contains(&&**name) {
+                self.wrong(&uses, format!("\"{name}\" is no policy: write never"));
+                return own;
+            }
             let own_names = self.spec.policies.keys().map(String::as_str);
             let presets = PRESETS.iter().map(|(preset, _)| *preset);
             self.unknown(&uses, name, "is no policy", own_names.chain(presets));

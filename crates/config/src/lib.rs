@@ -84,7 +84,7 @@ pub struct Document(Arc<Value>);
 
 impl Document {
     /// Parses a text of at most 1 MiB with at most 128 brackets open at once; any other text is rejected before it
-    /// reaches the parser.
+    /// reaches the parser. A byte order mark at its start is left out.
     ///
     /// A parser has its own costs before the first value: some YAML parsers use a few hundred bytes per byte of text,
     /// and time quadratic in the number of open brackets. Use this if the text does not come from the operator.
@@ -102,15 +102,20 @@ impl Document {
     /// # Errors
     ///
     /// The parser's own error, which may quote the text, or an error of its type that names the bound that the text
-    /// exceeds.
+    /// exceeds, or why it is no document: it is empty, or indented with tabs, which YAML forbids.
     pub fn from_text<'a, E: Error>(
         text: &'a str,
         read: impl FnOnce(&'a str) -> Result<Self, E>,
     ) -> Result<Self, E> {
-        match value::check_text(text) {
-            Ok(()) => read(text),
-            Err(cause) => Err(E::custom(cause)),
-        }
+        // RFC 8259, section 8.1, lets a reader ignore a byte order mark; not every parser does.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        value::check_text(text).map_err(E::custom)?;
+        read(text).map_err(
+            |error| match value::why_unreadable(text, &error.to_string()) {
+                Some(cause) => E::custom(cause),
+                None => error,
+            },
+        )
     }
 }
 

@@ -166,20 +166,22 @@ settings! {
 pub(super) struct RetryBlock(pub(super) Box<Retry>);
 
 #[derive(Deserialize)]
-#[serde(rename = "a map")]
 enum RetryForm {
     #[serde(rename = "$map")]
     Map(Box<Retry>),
     #[serde(rename = "$text")]
     Name(Spanned<Name>),
-    #[serde(rename = "$nothing")]
-    Nothing(Nothing),
+    #[serde(rename = "$other")]
+    Other(NoBlock),
 }
 
 leaf! {
-    Nothing(()) = |_| {
-        Err("has nothing in it: write {max_attempts: 3}, or the name of a preset".to_owned())
-    };
+    /// Any other value, whose error shows what to write.
+    NoBlock(()) = |value| Err(match value {
+        Value::Null => "has nothing in it: write {max_attempts: 3}, or the name of a preset".to_owned(),
+        Value::Bool(false) => "false is not a map: write never".to_owned(),
+        other => format!("{other} is not a map"),
+    });
 }
 
 impl From<RetryForm> for RetryBlock {
@@ -190,8 +192,8 @@ impl From<RetryForm> for RetryBlock {
                 uses: Some(name),
                 ..Retry::default()
             }),
-            // Never reached: `Nothing` is an error for every value.
-            RetryForm::Nothing(_) => Box::default(),
+            // Never reached: `NoBlock` is an error for every value.
+            RetryForm::Other(_) => Box::default(),
         };
         // An explanation shows the names rather than only that there is a list.
         retry.classify_error = retry.classify_error.map(|names| {
@@ -327,6 +329,9 @@ words! { Methods:
 words! { Counter:
     "request" => Counter::Request, "rule" => Counter::Rule
 }
+
+/// Words that people write for the preset `never`.
+pub(super) const MEANS_NEVER: [&str; 6] = ["off", "none", "no", "false", "disabled", "0"];
 
 type Preset = (&'static str, fn() -> RetryPolicy);
 

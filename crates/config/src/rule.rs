@@ -179,11 +179,17 @@ impl TryFrom<DelayKeys> for DelayFrom {
 
     fn try_from(keys: DelayKeys) -> Result<Self, &'static str> {
         let prose = keys.prose == Some(true);
+        if keys.part.is_some() && keys.header.is_none() {
+            return Err("part has no effect: only a header has parts");
+        }
+        if keys.unit.is_some() && prose {
+            return Err("unit has no effect: prose names its units");
+        }
         let at = match (&keys.header, &keys.json, &keys.part) {
             (Some(HeaderKey(name)), None, Some(Name(part))) if !prose => {
                 Some(Location::head_part(name.as_str(), part))
             }
-            (None, None, _) if prose => Some(Location::prose()),
+            (None, None, None) if prose => Some(Location::prose()),
             (header, json, _) if !prose => location(header.as_ref(), json.as_ref()),
             _ => None,
         };

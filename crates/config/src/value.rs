@@ -2,7 +2,7 @@
 
 mod reading;
 
-pub(super) use reading::check_text;
+pub(super) use reading::{check_text, why_unreadable};
 
 use super::shown::{self, HIDDEN, Quoted};
 use reading::Size;

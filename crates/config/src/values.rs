@@ -234,6 +234,13 @@ fn decimal(
     let given = match value {
         Value::Integer(number) => u32::try_from(*number).ok().map(Decimal::from),
         Value::Float(number) => Some(Decimal::from(*number)),
+        Value::Text(text) => {
+            let write = meant_number(text).map(|number| format!(": write {number}"));
+            return Err(format!(
+                "{value} is not a number{}",
+                write.unwrap_or_default()
+            ));
+        }
         _ => return Err(format!("{value} is not a number")),
     };
     let Some(given) = given else {
@@ -244,6 +251,24 @@ fn decimal(
         let (_, places) = error.allowed().split_once(',').unwrap_or_default();
         let comma = if places.is_empty() { "" } else { "," };
         format!("{given} is not allowed: {allowed}{comma}{places}")
+    })
+}
+
+/// Returns the number that a text was meant to be: 0.2 for `20%`.
+fn meant_number(text: &str) -> Option<Decimal> {
+    let text = text.trim();
+    let (digits, hundredths) = match text.strip_suffix('%') {
+        Some(percent) => (percent.trim_end(), true),
+        None => (text, false),
+    };
+    let most = Decimal::from(MAX_TOKENS);
+    let number = Decimal::from(digits.parse::<f64>().ok()?);
+    let number = number.within("", Decimal::ZERO, most).ok()?;
+    let micros = number.micros();
+    Some(if hundredths {
+        Decimal::from_micros(micros / 100)
+    } else {
+        number
     })
 }
 
@@ -438,7 +463,23 @@ pub(super) fn word_for<T: Words + PartialEq>(value: &T) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::size;
+    use super::{meant_number, size};
+
+    #[test]
+    fn a_percentage_is_meant_as_a_share() {
+        let meant = |text| meant_number(text).map(|number| number.to_string());
+        for (text, wanted) in [
+            ("20%", "0.2"),
+            (" 12.5 % ", "0.125"),
+            ("2", "2"),
+            ("0.1", "0.1"),
+        ] {
+            assert_eq!(meant(text).as_deref(), Some(wanted), "{text}");
+        }
+        for text in ["", "%", "many", "-20%", "nan", "inf%", "1e300"] {
+            assert_eq!(meant(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn sizes_have_a_number_and_a_unit() {

@@ -58,6 +58,35 @@ fn a_document_that_is_too_deep_is_refused_while_it_is_read() {
 }
 
 #[test]
+fn a_byte_order_mark_is_left_out() {
+    let json = |text: &str| Document::from_text(text, serde_json::from_str);
+    let marked = json("\u{feff}{\"version\": 1}").unwrap();
+    assert!(RetryConfig::load(&marked).is_ok());
+    assert!(json("{\u{feff}\"version\": 1}").is_err());
+}
+
+#[test]
+fn a_mistake_that_a_parser_does_not_name_is_named() {
+    let yaml = |text: &str| {
+        let read = Document::from_text(text, serde_yaml_ng::from_str);
+        read.unwrap_err().to_string()
+    };
+    let tab = yaml("version: 1\nretry:\n\tbase: 2s\n");
+    assert!(tab.contains("line 3"), "{tab}");
+    assert!(
+        tab.ends_with(": indent with spaces, not with tabs"),
+        "{tab}"
+    );
+    let other = yaml("version: 1\nretry: @\n\t\n");
+    assert!(!other.contains("tabs"), "{other}");
+    for blank in ["", " \n", "\u{feff}"] {
+        let read = Document::from_text(blank, serde_json::from_str);
+        let error = read.unwrap_err().to_string();
+        assert_eq!(error, "the document is empty: write version: 1");
+    }
+}
+
+#[test]
 fn a_text_beyond_its_bounds_does_not_reach_the_reader() {
     let was_asked = Cell::new(false);
     fn yaml(asked: &Cell<bool>, text: &str) -> Result<Document, serde_yaml_ng::Error> {

@@ -53,12 +53,16 @@ fn a_document_is_a_map_with_version_1() {
             "version: [1]",
             "version: a list is not known: write version: 1",
         ),
-        ("null", "the document: nothing is not a map"),
+        ("null", "the document: is empty: write version: 1"),
         ("[1, 2]", "the document: a list is not a map"),
         ("text", r#"the document: "text" is not a map"#),
         ("5", "the document: 5 is not a map"),
         ("true", "the document: true is not a map"),
-        ("", "the document: nothing is not a map"),
+        ("", "the document: is empty: write version: 1"),
+        (
+            "# nothing yet\n",
+            "the document: is empty: write version: 1",
+        ),
     ];
     for (text, wanted) in cases {
         assert_eq!(messages(&refused(text)), [wanted], "of {text:?}");

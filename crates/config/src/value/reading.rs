@@ -173,6 +173,20 @@ pub(crate) fn check_text(text: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Returns why a parser could not read a text, if that is a common mistake that its error does not name.
+pub(crate) fn why_unreadable(text: &str, error: &str) -> Option<String> {
+    if text.trim().is_empty() {
+        return Some("the document is empty: write version: 1".to_owned());
+    }
+    // In these words libyaml refuses a tab, among other characters.
+    let (_, place) = error.split_once("cannot start any token at line ")?;
+    let number = place.split(' ').next()?.parse::<usize>().ok()?;
+    let line = text.lines().nth(number.checked_sub(1)?)?;
+    let mut indentation = line.chars().take_while(|c| c.is_whitespace());
+    let has_tab = indentation.any(|c| c == '\t');
+    has_tab.then(|| format!("{error}: indent with spaces, not with tabs"))
+}
+
 /// The remaining size that a document may have.
 #[derive(Debug)]
 pub(super) struct Size {

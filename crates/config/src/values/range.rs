@@ -1,6 +1,7 @@
 //! Ranges of numbers: statuses, and numbers of attempts.
 
 use super::{Several, leaf};
+use crate::condition::condition_of_word;
 use crate::value::Value;
 use std::ops::RangeInclusive;
 
@@ -23,7 +24,11 @@ leaf! {
     /// A status in the place of a condition.
     BareStatus(RangeInclusive<u32>) = |value| match value {
         Value::Integer(_) | Value::Text(_) => {
-            Status::try_from(value.clone()).map(|Status(range)| range)
+            let status = Status::try_from(value.clone()).map(|Status(range)| range);
+            status.map_err(|cause| match condition_of_word(value) {
+                Some(write) => format!("{value} is not a status: write {write}"),
+                None => cause,
+            })
         }
         Value::List(_) => Err(format!("{value} is not a condition: write {{any: [...]}}")),
         _ => Err(format!(

@@ -78,6 +78,55 @@ const UNITS: &[Case] = &[
 ];
 
 const MEANT: &[Case] = &[
+    ("retry: off", &[r#"retry: "off" is no policy: write never"#]),
+    ("retry: false", &["retry: false is not a map: write never"]),
+    (
+        "services: {a: {match: {host: h}, retry: none, routes: [{name: r, match: {path: /p}, retry: false}]}}",
+        &[
+            "services.a.routes[0].retry: false is not a map: write never",
+            r#"services.a.retry: "none" is no policy: write never"#,
+        ],
+    ),
+    (
+        "rules: [{when: 500, retry: false}]",
+        &["rules[0].retry: false is not a map: write never"],
+    ),
+    ("retry: true", &["retry: true is not a map"]),
+    (
+        "retry: {retry_on: [timeout]}",
+        &[r#"retry.retry_on[0]: "timeout" is not a status: write {error: timeout}"#],
+    ),
+    (
+        "retry: {stop_on: [429, Refused, eof, connect_timeout, error]}",
+        &[
+            r#"retry.stop_on[1]: "Refused" is not a status: write {error: connect}"#,
+            r#"retry.stop_on[2]: "eof" is not a status: write {error: reset}"#,
+            r#"retry.stop_on[3]: "connect_timeout" is not a status: write {error: connect}"#,
+            r#"retry.stop_on[4]: "error" is not a status: write {outcome: error}"#,
+        ],
+    ),
+    (
+        "retry: {retry_on: timeout}",
+        &[
+            r#"retry.retry_on: "timeout" is not a list: write [{error: timeout}], or ["5xx", 429, {error: timeout}]"#,
+        ],
+    ),
+    (
+        "rules: [{when: dns, do: stop}]",
+        &[r#"rules[0].when: "dns" is not a status: write {error: dns}"#],
+    ),
+    (
+        "rules: [{when: 429, as: throttled, delay_from: {json: /a, part: b}}]",
+        &["rules[0].delay_from: part has no effect: only a header has parts"],
+    ),
+    (
+        "rules: [{when: 429, as: throttled, delay_from: [{header: x, part: b}, {prose: true, part: b}]}]",
+        &["rules[0].delay_from[1]: part has no effect: only a header has parts"],
+    ),
+    (
+        "rules: [{when: 429, as: throttled, delay_from: {prose: true, unit: s}}]",
+        &["rules[0].delay_from: unit has no effect: prose names its units"],
+    ),
     (
         "rules: [{when: {error: refused}, do: stop}]",
         &[r#"rules[0].when.error: "refused" is not known: write connect"#],

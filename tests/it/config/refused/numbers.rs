@@ -36,7 +36,19 @@ const NUMBERS: &[Case] = &[
     ),
     (
         r#"retry: {factor: "2"}"#,
-        &[r#"retry.factor: "2" is not a number"#],
+        &[r#"retry.factor: "2" is not a number: write 2"#],
+    ),
+    (
+        "budgets: {b: {per_success: 20%}}",
+        &[r#"budgets.b.per_success: "20%" is not a number: write 0.2"#],
+    ),
+    (
+        "retry: {truncate: {keep: tail, share: 12.5 %}}",
+        &[r#"retry.truncate.share: "12.5 %" is not a number: write 0.125"#],
+    ),
+    (
+        "retry: {factor: twice}",
+        &[r#"retry.factor: "twice" is not a number"#],
     ),
     (
         "retry: {first_step: 2}",
