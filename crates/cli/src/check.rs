@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// List every problem of a document, each with its path
+/// List every problem of a document, each with its path, line and column
 ///
 /// The problems go to stdout, one per line, and one line about them to stderr. A good document is shown as a table: the
 /// most attempts and the longest time of one request, and the budget, of every service and route.
@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<Report, Failure> {
     let source = Source::read(&arguments.file)?;
     let report = match source.check(&arguments.names) {
         Ok(config) => good(&arguments.file, &config, arguments.format),
-        Err(problems) => bad(&arguments.file, &problems, arguments.format),
+        Err(problems) => bad(&arguments.file, &source.locate(problems), arguments.format),
     };
     Ok(report)
 }
@@ -72,7 +72,11 @@ fn bad(file: &Path, problems: &ConfigErrors, form: Form) -> Report {
         Form::Json => {
             let problems: Vec<Value> = problems
                 .iter()
-                .map(|problem| json!({"path": problem.field(), "problem": problem.to_string()}))
+                .map(|problem| {
+                    let (line, column) = problem.place().unzip();
+                    let words = problem.to_string();
+                    json!({"path": problem.field(), "problem": words, "line": line, "column": column})
+                })
                 .collect();
             Report::json(&json!({"file": file, "problems": problems, "count": count}))
         }

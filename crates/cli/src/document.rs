@@ -1,13 +1,14 @@
 //! Documents in files, with stand-ins for the names that a program would bring.
 
 use crate::report::Failure;
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::Args;
-use http_retry::RetryBudget;
-use http_retry::config::{ConfigErrors, Document, RetryConfig, RetryConfigBuilder};
+use http_retry::config::{ConfigErrors, Document, PathProbe, RetryConfig, RetryConfigBuilder};
 use http_retry::fleet::Fleet;
 use http_retry::report::DeadLetter;
 use http_retry::testing::MemoryStore;
+use http_retry::{ConfigError, RetryBudget};
+use serde::de::DeserializeSeed;
 use serde_json::Value;
 use std::fs::File;
 use std::io::Read;
@@ -44,6 +45,8 @@ pub(crate) struct Names {
 /// A document that was read, and not checked.
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
+    format: Format,
+    text: String,
     document: Document,
     /// The same as a tree, for what no policy shows; null if JSON has no such tree, as with keys that are numbers.
     pub(crate) tree: Value,
@@ -63,12 +66,22 @@ impl Source {
         let text = text_of(file).with_context(name)?;
         let document = format.document(&text).with_context(name)?;
         let tree = format.tree(&text);
-        Ok(Self { document, tree })
+        Ok(Self {
+            format,
+            text,
+            document,
+            tree,
+        })
     }
 
     /// Puts the document into force as its program would, with its own fleet.
     pub(crate) fn check(&self, names: &Names) -> Result<RetryConfig, ConfigErrors> {
         names.builder(&MemoryStore::new()).load(&self.document)
+    }
+
+    /// The same problems, each with its line and column.
+    pub(crate) fn locate(&self, problems: ConfigErrors) -> ConfigErrors {
+        problems.locate(|probe| self.format.place(&self.text, probe))
     }
 
     /// Puts the document into force, with a fleet on this store in the place of its own.
@@ -100,7 +113,9 @@ pub(crate) fn load(file: &Path, names: &Names) -> Result<(Source, RetryConfig), 
         let first = problems.iter().next().map(ToString::to_string);
         let more = problems.iter().count().saturating_sub(1);
         let more = more.saturating_add(problems.more());
-        Failure::of_document(file, &first.unwrap_or_default(), more)
+        let located = source.locate(problems);
+        let place = located.iter().next().and_then(ConfigError::place);
+        Failure::of_document(file, place, &first.unwrap_or_default(), more)
     })?;
     Ok((source, config))
 }
@@ -155,13 +170,33 @@ impl Format {
             })?),
             // The error's text is several lines, of which one is the document's own.
             Self::Toml => Document::from_text(text, toml::from_str).map_err(|error| {
-                let place = error.span().and_then(|span| text.get(..span.start));
-                let line = place.map(|before| before.matches('\n').count().saturating_add(1));
-                match line {
-                    Some(line) => anyhow::anyhow!("line {line}: {}", error.message()),
-                    None => anyhow::anyhow!("{}", error.message()),
+                let words = error.message();
+                match place_in_toml(text, &error) {
+                    Some((line, column)) => anyhow!("{words} at line {line} column {column}"),
+                    None => anyhow!("{words}"),
                 }
             }),
+        }
+    }
+
+    /// The line and column at which a probe fails.
+    fn place(self, text: &str, probe: PathProbe<'_>) -> Option<(usize, usize)> {
+        match self {
+            Self::Yaml => {
+                let yaml = serde_yaml_ng::Deserializer::from_str(text);
+                let place = probe.deserialize(yaml).err()?.location()?;
+                Some((place.line(), place.column()))
+            }
+            Self::Toml => {
+                let toml = toml::Deserializer::parse(text);
+                let error = toml.and_then(|toml| probe.deserialize(toml)).err()?;
+                place_in_toml(text, &error)
+            }
+            Self::Json => {
+                let mut json = serde_json::Deserializer::from_str(text);
+                let error = probe.deserialize(&mut json).err()?;
+                Some((error.line(), error.column())).filter(|(line, _)| *line > 0)
+            }
         }
     }
 
@@ -175,6 +210,16 @@ impl Format {
     }
 }
 
+/// The line and column of an error, counted from 1.
+fn place_in_toml(text: &str, error: &toml::de::Error) -> Option<(usize, usize)> {
+    let before = text.get(..error.span()?.start)?;
+    let line = before.matches('\n').count().saturating_add(1);
+    let start = before.rfind('\n').map_or(0, |end| end.saturating_add(1));
+    let column = before.get(start..)?.chars().count().saturating_add(1);
+    Some((line, column))
+}
+
+/// The text of a file, without a byte order mark.
 fn text_of(file: &Path) -> anyhow::Result<String> {
     let mut text = String::new();
     let most = MAX_BYTES.saturating_add(1);
@@ -182,5 +227,8 @@ fn text_of(file: &Path) -> anyhow::Result<String> {
     if text.len() as u64 > MAX_BYTES {
         bail!("it has more than {MAX_BYTES} bytes");
     }
-    Ok(text)
+    Ok(text
+        .strip_prefix('\u{feff}')
+        .map(str::to_owned)
+        .unwrap_or(text))
 }

@@ -54,16 +54,23 @@ impl Failure {
         }
     }
 
-    /// A document has problems, this one and so many more.
-    pub(crate) fn of_document(file: &Path, first: &str, more: usize) -> Self {
+    /// A document has problems, this one at this line and column, and so many more.
+    pub(crate) fn of_document(
+        file: &Path,
+        place: Option<(usize, usize)>,
+        first: &str,
+        more: usize,
+    ) -> Self {
         let file = file.display();
+        let place = place.map(|(line, column)| format!(":{line}:{column}"));
+        let place = place.unwrap_or_default();
         let more = match more {
             0 => String::new(),
             more => format!(" (and {more} more: http-retry check {file})"),
         };
         Self {
             code: PROBLEM,
-            line: format!("{file}: {first}{more}"),
+            line: format!("{file}{place}: {first}{more}"),
         }
     }
 }

@@ -48,6 +48,7 @@ mod document;
 mod fleet;
 mod layers;
 mod live;
+mod locate;
 mod place;
 mod policy;
 mod problems;
@@ -61,6 +62,7 @@ mod value;
 mod values;
 
 pub use builder::RetryConfigBuilder;
+pub use locate::PathProbe;
 pub use problems::ConfigErrors;
 
 use arc_swap::ArcSwap;

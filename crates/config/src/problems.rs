@@ -1,5 +1,6 @@
 //! The problems of a document: all of them are collected before it is rejected, and the first ones are reported.
 
+use super::locate::{self, PathProbe};
 use super::shown::{self, is_short};
 use http_retry_core::ConfigError;
 use std::cell::RefCell;
@@ -40,6 +41,40 @@ impl ConfigErrors {
     /// Returns the first problems, 1 to 20; [`ConfigError::field`] is the path.
     pub fn iter(&self) -> impl Iterator<Item = &ConfigError> {
         self.problems.iter()
+    }
+
+    /// Adds the line and column of each problem, which `find` takes from the error of the document's format.
+    ///
+    /// `find` reads the document's text by the probe that it gets, and returns the place of the error. serde_yaml_ng,
+    /// toml and serde_json have one in their errors.
+    ///
+    /// ```
+    /// use http_retry::config::{Document, RetryConfig};
+    /// use serde::de::DeserializeSeed;
+    ///
+    /// let text = "version: 1\nretry:\n  base: 2000\n";
+    /// let document: Document = serde_yaml_ng::from_str(text)?;
+    /// let errors = RetryConfig::load(&document).unwrap_err().locate(|probe| {
+    ///     let yaml = serde_yaml_ng::Deserializer::from_str(text);
+    ///     let place = probe.deserialize(yaml).err()?.location()?;
+    ///     Some((place.line(), place.column()))
+    /// });
+    /// let wanted = "retry.base: 2000 has no unit: write 2000ms or 2000s (line 3, column 3)";
+    /// assert_eq!(errors.to_string(), wanted);
+    /// # Ok::<(), serde_yaml_ng::Error>(())
+    /// ```
+    #[must_use]
+    pub fn locate(self, mut find: impl FnMut(PathProbe<'_>) -> Option<(usize, usize)>) -> Self {
+        let problems = self.problems.into_iter().map(|problem| {
+            match locate::place_of(problem.field(), &mut find) {
+                Some((line, column)) => problem.at_place(line, column),
+                None => problem,
+            }
+        });
+        Self {
+            problems: problems.collect(),
+            more: self.more,
+        }
     }
 
     /// Returns the number of problems beyond those listed.

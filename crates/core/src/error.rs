@@ -25,6 +25,8 @@ pub struct ConfigError {
     allowed: Cow<'static, str>,
     /// `true` if `allowed` is a complete sentence.
     is_sentence: bool,
+    /// The line and column in a document's text, from 1 on.
+    place: Option<(usize, usize)>,
 }
 
 impl ConfigError {
@@ -50,6 +52,7 @@ impl ConfigError {
             given: given.to_string(),
             allowed: allowed.into(),
             is_sentence: false,
+            place: None,
         }
     }
 
@@ -70,6 +73,19 @@ impl ConfigError {
             is_sentence: true,
             ..Self::new(path, given, cause)
         }
+    }
+
+    /// Adds the place in the text of a document, counted from 1.
+    #[must_use]
+    pub fn at_place(self, line: usize, column: usize) -> Self {
+        let place = Some((line, column));
+        Self { place, ..self }
+    }
+
+    /// Returns the line and the column in the text of a document, if they are known.
+    #[must_use]
+    pub fn place(&self) -> Option<(usize, usize)> {
+        self.place
     }
 
     /// Returns the invalid setting, such as `backoff.factor`, or its path in a document, such as
@@ -99,11 +115,16 @@ impl fmt::Display for ConfigError {
             given,
             allowed,
             is_sentence,
+            place,
         } = self;
         if *is_sentence {
-            write!(f, "{field}: {allowed}")
+            write!(f, "{field}: {allowed}")?;
         } else {
-            write!(f, "{field}: {given} is not allowed: {allowed}")
+            write!(f, "{field}: {given} is not allowed: {allowed}")?;
+        }
+        match place {
+            Some((line, column)) => write!(f, " (line {line}, column {column})"),
+            None => Ok(()),
         }
     }
 }

@@ -51,6 +51,146 @@ fn every_problem_is_listed_with_its_path() {
     assert_eq!(outcome.stderr, format!("http-retry: {file}: 3 problems\n"));
 }
 
+/// The end of a document's name, its text, and the line and column of each of its problems.
+type Places = (&'static str, &'static str, [(usize, usize); 4]);
+
+/// One document in each syntax.
+const PLACES: [Places; 3] = [
+    (
+        "yaml",
+        "version: 1
+retry:
+  base: 2000
+services:
+  orders:
+    match: {host: orders.example}
+    rules:
+      - {when: 500, do: stop}
+      - {when: 42, do: stop}
+    retry: {jiter: full}
+    fleet: maybe
+",
+        [(3, 3), (9, 10), (10, 13), (11, 5)],
+    ),
+    (
+        "toml",
+        "version = 1
+retry = {base = 2000}
+
+[services.orders]
+fleet = \"maybe\"
+retry = {jiter = \"full\"}
+[services.orders.match]
+host = \"orders.example\"
+[[services.orders.rules]]
+when = 500
+do = \"stop\"
+[[services.orders.rules]]
+when = 42
+do = \"stop\"
+",
+        [(2, 10), (13, 1), (6, 10), (5, 1)],
+    ),
+    // The parser tells where it stopped: behind the key.
+    (
+        "json",
+        "{\"version\": 1,
+ \"retry\": {\"base\": 2000},
+ \"services\": {\"orders\": {
+  \"match\": {\"host\": \"orders.example\"},
+  \"rules\": [
+   {\"when\": 500, \"do\": \"stop\"},
+   {\"when\": 42, \"do\": \"stop\"}],
+  \"retry\": {\"jiter\": \"full\"},
+  \"fleet\": \"maybe\"
+}}}
+",
+        [(2, 17), (7, 10), (8, 19), (9, 9)],
+    ),
+];
+
+#[test]
+fn each_problem_has_its_line_and_column() {
+    let paths = [
+        "retry.base",
+        "services.orders.rules[1].when",
+        "services.orders.retry.jiter",
+        "services.orders.fleet",
+    ];
+    for (end, text, places) in PLACES {
+        let name = format!("http-retry-places-{}.{end}", std::process::id());
+        let file = std::env::temp_dir().join(name);
+        std::fs::write(&file, text).unwrap();
+        let file = file.to_str().unwrap();
+        let (json, words) = (
+            run(&["check", "--format", "json", file]),
+            run(&["check", file]),
+        );
+        std::fs::remove_file(file).unwrap();
+        let json = json.json();
+        for (path, (line, column)) in paths.iter().zip(places) {
+            let problems = json["problems"].as_array().unwrap();
+            let found = problems.iter().find(|problem| problem["path"] == *path);
+            let found = found.unwrap_or_else(|| panic!("{path} in {json:#}"));
+            let place = (
+                found["line"].as_u64().unwrap(),
+                found["column"].as_u64().unwrap(),
+            );
+            assert_eq!(place, (line as u64, column as u64), "{path} of {end}");
+            let end_of_line = format!("(line {line}, column {column})");
+            let mut lines = words.stdout.lines();
+            assert!(
+                lines.any(|line| line.starts_with(path) && line.ends_with(&end_of_line)),
+                "{path}: {}",
+                words.stdout
+            );
+        }
+    }
+}
+
+#[test]
+fn a_missing_key_has_the_place_of_its_map() {
+    let file = document("no_name.yaml");
+    let json = run(&["check", "--format", "json", &file]).json();
+    let problem = &json["problems"][0];
+    assert_eq!(
+        problem["path"], "services.orders.routes[1].name",
+        "{json:#}"
+    );
+    assert_eq!(
+        (problem["line"].as_u64(), problem["column"].as_u64()),
+        (Some(8), Some(9))
+    );
+}
+
+#[test]
+fn what_cannot_be_read_has_its_place_or_a_hint() {
+    for (end, text, wanted) in [
+        ("yaml", "version: 1\nretry: {base: [}\n", "line 2"),
+        ("toml", "version = 1\nretry = = 2\n", "line 2 column 9"),
+        ("json", "{\"version\": 1,\n  retry}", "line 2 column 3"),
+        (
+            "yaml",
+            "version: 1\nretry:\n\tbase: 2s\n",
+            "line 3 column 1, while scanning for the next token: indent with spaces, not with tabs",
+        ),
+        ("yaml", "", "is empty: write version: 1"),
+        ("json", " \n", "is empty: write version: 1"),
+        ("toml", "# later\n", "version: is missing: write version: 1"),
+    ] {
+        let name = format!("http-retry-unread-{}.{end}", std::process::id());
+        let file = std::env::temp_dir().join(name);
+        std::fs::write(&file, text).unwrap();
+        let outcome = run(&["check", file.to_str().unwrap()]);
+        std::fs::remove_file(&file).unwrap();
+        let said = outcome.stdout + &outcome.stderr;
+        assert!(
+            outcome.code > 0 && said.contains(wanted),
+            "{text:?}: {said}"
+        );
+    }
+}
+
 #[test]
 fn problems_are_json_for_programs() {
     let outcome = run(&["check", "--format", "json", &document("broken.yaml")]);

@@ -104,7 +104,8 @@ fn a_document_with_problems_is_one_line_and_exit_code_1() {
         &["replay", &broken],
         &["storm", &broken],
     ] {
-        is_one_line(&run(arguments), 1, &[&broken, first]);
+        let place = format!("{broken}:3:9: ");
+        is_one_line(&run(arguments), 1, &[&place, first]);
     }
 }
 
