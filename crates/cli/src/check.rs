@@ -3,7 +3,7 @@
 use crate::arguments::Form;
 use crate::document::{Names, Source};
 use crate::effective;
-use crate::report::{Failure, Report, Table};
+use crate::report::{Failure, Report, Table, one_line};
 use clap::Args;
 use http_retry::config::{ConfigErrors, RetryConfig};
 use serde_json::{Value, json};
@@ -59,7 +59,7 @@ fn good(file: &Path, config: &RetryConfig, form: Form) -> Report {
     let count = services.len();
     Report::good(format!(
         "{}: good, {count} service{plural}\n\n{table}",
-        file.display()
+        one_line(&file.display().to_string())
     ))
 }
 
@@ -68,7 +68,14 @@ fn bad(file: &Path, problems: &ConfigErrors, form: Form) -> Report {
     let plural = if count == 1 { "" } else { "s" };
     let line = format!("{}: {count} problem{plural}", file.display());
     let report = match form {
-        Form::Text => Report::good(format!("{problems}\n")),
+        Form::Text => {
+            let lines = problems
+                .iter()
+                .map(|problem| one_line(&problem.to_string()));
+            let more = Some(problems.more()).filter(|more| *more > 0);
+            let lines = lines.chain(more.map(|more| format!("and {more} more")));
+            Report::good(lines.collect::<Vec<_>>().join("\n") + "\n")
+        }
         Form::Json => {
             let problems: Vec<Value> = problems
                 .iter()

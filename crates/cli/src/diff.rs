@@ -3,7 +3,7 @@
 use crate::arguments::Form;
 use crate::document::{self, Names};
 use crate::effective;
-use crate::report::{Failure, Report};
+use crate::report::{Failure, Report, one_line};
 use clap::Args;
 use http_retry::config::RetryConfig;
 use serde_json::{Value, json};
@@ -97,8 +97,14 @@ fn changes_of(place: &str, old: &Fields, new: &Fields) -> Vec<Change> {
 
 fn text(added: &[String], removed: &[String], changes: &[Change]) -> String {
     let mut lines: Vec<String> = Vec::new();
-    lines.extend(added.iter().map(|name| format!("{name}: added")));
-    lines.extend(removed.iter().map(|name| format!("{name}: removed")));
+    let all = |names: &[String], what: &str| {
+        let names = names.iter().map(|name| one_line(name));
+        names
+            .map(|name| format!("{name}: {what}"))
+            .collect::<Vec<_>>()
+    };
+    lines.extend(all(added, "added"));
+    lines.extend(all(removed, "removed"));
     let mut place = None;
     for change in changes {
         if place != Some(&change.place) {
@@ -107,10 +113,10 @@ fn text(added: &[String], removed: &[String], changes: &[Change]) -> String {
             } else {
                 &change.place
             };
-            lines.push(title.to_owned());
+            lines.push(one_line(title));
             place = Some(&change.place);
         }
-        lines.push(format!("  {}: {}", change.field, change.words()));
+        lines.push(format!("  {}: {}", one_line(&change.field), change.words()));
     }
     if lines.is_empty() {
         lines.push("no change".to_owned());
@@ -121,7 +127,7 @@ fn text(added: &[String], removed: &[String], changes: &[Change]) -> String {
 impl Change {
     fn words(&self) -> String {
         let value = |value: &Option<String>| match value {
-            Some(value) => shown(value).unwrap_or("..").to_owned(),
+            Some(value) => shown(value).map_or_else(|| "..".to_owned(), one_line),
             None => "(not set)".to_owned(),
         };
         let (old, new) = (value(&self.old), value(&self.new));

@@ -91,5 +91,5 @@ fn unusable(error: &clap::Error) -> ExitCode {
 
 /// Prints a line on stderr, if anybody can read it.
 fn tell(line: fmt::Arguments<'_>) {
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{}", report::one_line(&line.to_string()));
 }

@@ -20,19 +20,63 @@ pub(crate) struct Report {
 impl Report {
     pub(crate) fn good(text: String) -> Self {
         Self {
-            text,
+            text: escaped(
+                text,
+                |c| c != '\n' && is_control(c),
+                |c| c.escape_default().to_string(),
+            ),
             problem: None,
         }
     }
 
     /// A report of this JSON.
     pub(crate) fn json(value: &serde_json::Value) -> Self {
-        Self::good(format!("{value:#}\n"))
+        // JSON may hold some of these as they are, which a terminal obeys nevertheless.
+        let text = escaped(
+            format!("{value:#}\n"),
+            |c| c != '\n' && is_control(c),
+            |c| format!("\\u{:04x}", u32::from(c)),
+        );
+        Self {
+            text,
+            problem: None,
+        }
     }
 
     pub(crate) fn with_problem(self, problem: Option<String>) -> Self {
         Self { problem, ..self }
     }
+}
+
+/// A text of a document on one line, without a character that a terminal would obey.
+pub(crate) fn one_line(text: &str) -> String {
+    escaped(text.to_owned(), is_control, |c| {
+        c.escape_default().to_string()
+    })
+}
+
+/// A control character, or one that breaks a line, or changes the direction of what follows.
+fn is_control(c: char) -> bool {
+    let formats = matches!(
+        c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}'
+    );
+    formats || c.is_control()
+}
+
+fn escaped(text: String, wanted: impl Fn(char) -> bool, escape: impl Fn(char) -> String) -> String {
+    if !text.contains(&wanted) {
+        return text;
+    }
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        if wanted(c) {
+            safe.push_str(&escape(c));
+        } else {
+            safe.push(c);
+        }
+    }
+    safe
 }
 
 /// A command that could not do its work.
@@ -101,7 +145,8 @@ impl Table {
     }
 
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().collect());
+        let cells = cells.into_iter().map(|cell| one_line(&cell));
+        self.rows.push(cells.collect());
     }
 }
 

@@ -16,7 +16,7 @@ use http_retry_lab::storm::{Fault, PlainLoop, Retries, Storm};
 use indicatif::{ProgressBar, ProgressStyle};
 use numbers::Numbers;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The most calls of a storm.
@@ -104,6 +104,17 @@ struct Processes<'a> {
 }
 
 pub(crate) fn run(arguments: &StormArguments) -> Result<Report, Failure> {
+    if let Some(svg) = arguments
+        .svg
+        .as_ref()
+        .filter(|svg| is_same_file(svg, &arguments.file))
+    {
+        let cause = "it is the document itself, which the picture would replace";
+        return Err(Failure::of_input(
+            &format!("--svg {}", svg.display()),
+            cause,
+        ));
+    }
     let (source, config) = document::load(&arguments.file, &arguments.names)?;
     let subject = arguments.target.subject(&config, &source.tree)?;
     let storm = arguments.storm(&subject)?;
@@ -244,6 +255,29 @@ impl StormArguments {
             )
         })
     }
+}
+
+/// Returns `true` if two paths lead to one file, by links or by other spellings.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let (Ok(one), Ok(other)) = (one.canonicalize(), other.canonicalize()) else {
+        // A file that is not there yet is no other one.
+        return false;
+    };
+    one == other || is_hard_link(&one, &other)
+}
+
+#[cfg(unix)]
+fn is_hard_link(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let (Ok(one), Ok(other)) = (one.metadata(), other.metadata()) else {
+        return false;
+    };
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+#[cfg(not(unix))]
+fn is_hard_link(_: &Path, _: &Path) -> bool {
+    false
 }
 
 /// A progress bar on stderr, if that is a terminal.

@@ -8,6 +8,7 @@
 mod check;
 mod diff;
 mod explain;
+mod hostile;
 mod misuse;
 mod replay;
 mod storm;
