@@ -35,10 +35,52 @@ struct Recording<'b> {
     start: Vec<u8>,
     rest: Box<dyn Read + 'b>,
     limit: usize,
+    /// The number of bytes that its headers announce.
+    length: Option<u64>,
+    /// The number of bytes that were read.
+    read: u64,
     /// More than the limit was read, so the start is lost.
     is_lost: bool,
+    /// The caller's reader is at its end. It is not asked again: it could block, or have grown meanwhile.
+    has_ended: bool,
     /// The caller's reader has failed.
     has_failed: bool,
+}
+
+impl Recording<'_> {
+    /// Returns `true` if all of the body was read. ureq does not read on after the announced bytes.
+    fn is_over(&self) -> bool {
+        self.has_ended || self.length.is_some_and(|length| self.read >= length)
+    }
+
+    /// Reads on from the caller's reader.
+    fn read_on(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if self.is_over() || buf.is_empty() {
+            return Ok(0);
+        }
+        let read = self.rest.read(buf);
+        let read = read.inspect_err(|error| {
+            self.has_failed |= error.kind() != io::ErrorKind::Interrupted;
+        })?;
+        self.read = self
+            .read
+            .saturating_add(u64::try_from(read).unwrap_or(u64::MAX));
+        self.has_ended = read == 0;
+        if self.has_ended && self.length.is_some_and(|length| self.read < length) {
+            // ureq would wait for the missing bytes for ever.
+            self.has_failed = true;
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        if self.start.len().saturating_add(read) > self.limit {
+            self.is_lost = true;
+            self.start = Vec::new();
+        }
+        if !self.is_lost {
+            self.start
+                .extend_from_slice(buf.get(..read).unwrap_or_default());
+        }
+        Ok(read)
+    }
 }
 
 /// One attempt's way through a recording.
@@ -49,34 +91,17 @@ struct Replay<'r, 'b> {
 
 impl Read for Replay<'_, '_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let Recording {
-            start,
-            rest,
-            limit,
-            is_lost,
-            has_failed,
-        } = &mut *self.recording;
-        if let Some(again) = start.get(self.at..).filter(|again| !again.is_empty()) {
-            let read = again.len().min(buf.len());
-            if let (Some(to), Some(from)) = (buf.get_mut(..read), again.get(..read)) {
-                to.copy_from_slice(from);
-            }
-            self.at = self.at.saturating_add(read);
+        let start = self.recording.start.get(self.at..);
+        let Some(again) = start.filter(|again| !again.is_empty()) else {
+            let read = self.recording.read_on(buf)?;
+            self.at = self.recording.start.len();
             return Ok(read);
-        }
-        let read = rest.read(buf);
-        let Ok(read) = read else {
-            *has_failed = true;
-            return read;
         };
-        if start.len().saturating_add(read) > *limit {
-            *is_lost = true;
-            *start = Vec::new();
+        let read = again.len().min(buf.len());
+        if let (Some(to), Some(from)) = (buf.get_mut(..read), again.get(..read)) {
+            to.copy_from_slice(from);
         }
-        if !*is_lost {
-            start.extend_from_slice(buf.get(..read).unwrap_or_default());
-            self.at = start.len();
-        }
+        self.at = self.at.saturating_add(read);
         Ok(read)
     }
 }
@@ -104,7 +129,13 @@ impl<'b> ReplayableRequest<'b> {
                         Framing::Length(length) if is_long(length) => 0,
                         _ => limit,
                     },
+                    length: match framing {
+                        Framing::Length(length) => Some(length),
+                        Framing::Absent | Framing::Chunked => None,
+                    },
+                    read: 0,
                     is_lost: false,
+                    has_ended: false,
                     has_failed: false,
                 })
             }
@@ -206,15 +237,18 @@ impl<'b> ReplayableRequest<'b> {
             .take(u64::try_from(self.recorded_limit).ok()?)
             .read_to_end(&mut bytes)
             .ok()?;
-        let is_whole = recording.rest.read(&mut [0]).is_ok_and(|read| read == 0);
+        let is_whole = recording.read_on(&mut [0]).is_ok_and(|read| read == 0);
         if recording.is_lost || !is_whole {
             return None;
         }
         let (body, before, after) = rewrite(&mut self.parts.headers, &bytes)?.into_parts();
         self.parts.headers.remove(header::TRANSFER_ENCODING);
         self.parts.headers.remove(header::CONTENT_LENGTH);
-        let framing = Framing::Length(u64::try_from(body.len()).ok()?);
-        announce(&mut self.parts.headers, framing);
+        let length = u64::try_from(body.len()).ok()?;
+        announce(&mut self.parts.headers, Framing::Length(length));
+        // As if the new bytes had been read to their end.
+        (recording.read, recording.length) = (length, Some(length));
+        recording.has_ended = true;
         recording.limit = recording.limit.max(body.len());
         recording.start = body;
         recording.rest = Box::new(io::empty());

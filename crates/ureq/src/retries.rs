@@ -114,6 +114,9 @@ impl Retries {
     /// MiB: ureq does not show if a body is in memory already. Once an attempt has read more, the request is not sent
     /// again ([`StopReason::BodyNotReplayable`](crate::StopReason::BodyNotReplayable)). An attempt that ended before it
     /// has read so much, such as one without a connection, is repeated with a body of any length.
+    ///
+    /// A reader is not asked again after its end, so each attempt sends the same bytes even if a file grows meanwhile.
+    /// One that ends before the announced `content-length` fails the request with `UnexpectedEof`.
     #[must_use]
     pub fn replay_limit(mut self, bytes: usize) -> Self {
         self.engine.recorded = bytes;

@@ -139,6 +139,88 @@ fn a_body_that_its_caller_cannot_read_is_not_sent_again() {
     assert_eq!(report.attempt_count(), 1);
 }
 
+/// A file that gets another line whenever all of it was read.
+struct Grows {
+    line: u8,
+    is_read: bool,
+}
+
+impl Read for Grows {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.is_read = !self.is_read;
+        if !self.is_read {
+            self.line += 1;
+            return Ok(0);
+        }
+        buf[..2].copy_from_slice(&[self.line, b'\n']);
+        Ok(2)
+    }
+}
+
+#[test]
+fn a_body_that_grows_is_sent_again_as_it_was() {
+    let steps = [
+        Step::status(503),
+        Step::ResetAfterWrite,
+        Step::status(503),
+        Step::status(200),
+    ];
+    let server = Server::new(steps);
+    let grows = Grows {
+        line: b'1',
+        is_read: false,
+    };
+    let (bodies, stop) = put(&server, SendBody::from_owned_reader(grows));
+    assert_eq!(stop, StopReason::Succeeded);
+    assert_eq!(bodies, [b"1\n"; 4]);
+}
+
+/// A pipe whose other end stays open: a read after its last byte would never return.
+struct Blocks {
+    left: &'static [u8],
+    has_ended: bool,
+}
+
+impl Read for Blocks {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        assert!(!self.has_ended, "asked again after its end");
+        let read = self.left.read(buf)?;
+        self.has_ended = read == 0;
+        Ok(read)
+    }
+}
+
+#[test]
+fn a_body_is_not_read_after_its_end() {
+    let blocks = || {
+        SendBody::from_owned_reader(Blocks {
+            left: b"0123456789",
+            has_ended: false,
+        })
+    };
+    let server = Server::new([Step::status(503), Step::ResetAfterWrite]);
+    let (bodies, stop) = put(&server, blocks());
+    assert_eq!((bodies.len(), stop), (3, StopReason::Succeeded));
+    // Nor does a function that rewrites it read on.
+    let policy = RetryPolicy::background().to_builder().rewrite(Halve);
+    let server = Server::new([Step::status(413)]);
+    let agent = server.agent(Retries::new(policy.build().unwrap()));
+    agent.put(URL).send(blocks()).unwrap();
+    assert_eq!(server.received()[1].content(), b"01234");
+}
+
+#[test]
+fn a_body_that_ends_before_its_length_is_sent_once() {
+    let (server, slot) = (Server::new([]), RetryReport::slot());
+    let request = server.agent(retries()).put(URL).extension(slot.clone());
+    let request = request.header("content-length", "20");
+    let error = request.send(reader(b"0123456789".to_vec())).unwrap_err();
+    assert!(matches!(&error, Error::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof));
+    let report = slot.take().unwrap();
+    assert_eq!(report.attempts()[0].error, Some(ErrorKind::Body));
+    assert_eq!(report.attempt_count(), 1);
+}
+
 /// A conflict that is busy is transient.
 struct Busy;
 
