@@ -10,7 +10,7 @@ use crate::route::{self};
 use http::HeaderMap;
 use http_retry_core::adapter::PaymentResult;
 use http_retry_core::adapter::{Command, Event, Inspected};
-use http_retry_core::adapter::{Rebase, Server, is_same_server};
+use http_retry_core::adapter::{Rebase, Server, frame_body, is_same_server};
 use http_retry_core::report::TextCut;
 use std::sync::Arc;
 use std::time::Duration;
@@ -116,6 +116,7 @@ impl<C: Client> CallState<C> {
                 .renew(self.route.policy(), &mut self.session, headers);
             let (body, before, after) = shorter.into_parts();
             cut = Some(TextCut::new(before, after));
+            frame_body(headers, body.len());
             Some(body)
         };
         let edit = RequestEdit {

@@ -150,8 +150,16 @@ macro_rules! http_engine_settings {
         /// Sends the number of the attempt in this header: 1 on the first, 2 on the first retry, and so on. It replaces
         /// a header of that name. A request with no room for another header (about 24,000) goes without it. Default
         /// none.
+        ///
+        /// A header that frames the request or belongs to its connection, such as `content-length`, is ignored with a
+        /// warning.
         #[must_use]
         pub fn attempt_header(self, name: http::HeaderName) -> Self {
+            if http_retry_core::adapter::is_client_header(&name) {
+                let why = "only the client sets this header";
+                http_retry_core::adapter::warn_of_setting("attempt_header", why);
+                return self;
+            }
             self.with(|engine| engine.attempt_header = Some(name))
         }
 

@@ -6,7 +6,7 @@ use super::problems::Path;
 use super::reader::Spanned;
 use super::retry::DialectChoice;
 use super::rule::RowKeys;
-use super::values::{HeaderKey, List};
+use super::values::{AddedHeader, List};
 use http_retry_core::policy::Classify;
 use http_retry_dialects::dialect::Dialect;
 use std::sync::Arc;
@@ -106,7 +106,7 @@ impl Resolver<'_> {
         let rows = keys.rows.iter().flat_map(|List(rows)| rows);
         let rows = rows.filter_map(|row| row.value.row());
         let own = rows.fold(Dialect::named(name), Dialect::row);
-        let header = keys.key_header.iter().map(|HeaderKey(name)| name.clone());
+        let header = keys.key_header.iter().map(|AddedHeader(name)| name.clone());
         let own = header.fold(own, Dialect::key_header);
         let own = keys.quoted_keys.into_iter().fold(own, Dialect::quoted_keys);
         let from = keys.from.as_ref().and_then(|given| match &given.value {

@@ -11,7 +11,8 @@ use super::rule::{Otherwise, RowKeys, Rule};
 use super::shown;
 use super::value::Value;
 use super::values::{
-    BaseUrl, Capacity, Cost, Duration, HeaderKey, List, MAX_TOKENS, Name, Number, Word, leaf, words,
+    AddedHeader, BaseUrl, Capacity, Cost, Duration, List, MAX_TOKENS, Name, Number, Word, leaf,
+    words,
 };
 use http_retry_core::budget::{RetryBudget, RetryBudgetBuilder};
 use http_retry_core::services::RequestOverrides;
@@ -206,7 +207,7 @@ block! {
     /// A dialect that the document defines.
     DialectKeys {
         from: Spanned<DialectChoice>,
-        key_header: HeaderKey,
+        key_header: AddedHeader,
         quoted_keys: bool,
         rows: List<Spanned<RowKeys>>,
     }

@@ -223,7 +223,19 @@ impl Resolver<'_> {
         let headers = value(&response.headers).into_iter();
         let canned = headers.fold(canned, |canned, headers| canned.headers(headers.0));
         let body = value(&response.body).into_iter();
-        Some(body.fold(canned, |canned, body| canned.body(body.0)))
+        let canned = body.fold(canned, |canned, body| canned.body(body.0));
+        if let Err(error) = canned.check() {
+            let cause = format!("{} is not allowed: {}", error.given(), error.allowed());
+            match (&response.headers, &response.body) {
+                (Some(headers), _) if error.field().ends_with("headers") => {
+                    self.wrong(headers, cause);
+                }
+                (_, Some(body)) => self.wrong(body, cause),
+                _ => self.wrong(given, cause),
+            }
+            return None;
+        }
+        Some(canned)
     }
 
     fn backoff(&self, retry: &Retry) -> Backoff {

@@ -11,6 +11,7 @@ use super::reader::{Checked, Hidden, block};
 use super::shown::{self, header_name};
 use super::value::Value;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use http_retry_core::adapter::{CLIENT_HEADER, client_header, is_client_header};
 use http_retry_core::policy::Decimal;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -181,6 +182,12 @@ leaf! {
     /// The name of a header.
     HeaderKey(HeaderName) = |value| header_name(text(value)?).map_err(str::to_owned);
 
+    /// The name of a header that a layer adds to requests.
+    AddedHeader(HeaderName) = |value| {
+        let name = header_name(text(value)?)?;
+        if is_client_header(&name) { Err(not_ours(&name)) } else { Ok(name) }
+    };
+
     /// A whole number, not below 0.
     Natural(u64) = |value| {
         let number = match value {
@@ -317,6 +324,10 @@ impl TryFrom<Several<SearchText>> for Texts {
     }
 }
 
+fn not_ours(name: &HeaderName) -> String {
+    format!("{name} is not allowed: {CLIENT_HEADER}")
+}
+
 /// Headers by their names; a list gives a name several values.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "BTreeMap<String, Checked<Several<HeaderText>>>")]
@@ -345,11 +356,27 @@ impl TryFrom<BTreeMap<String, Checked<Several<HeaderText>>>> for Headers {
     }
 }
 
+/// Headers for a request, without those that only its client sets.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "Headers")]
+pub(super) struct RequestHeaders(Arc<HeaderMap>);
+
+impl TryFrom<Headers> for RequestHeaders {
+    type Error = String;
+
+    fn try_from(Headers(headers): Headers) -> Result<Self, String> {
+        match client_header(&headers) {
+            Some(name) => Err(not_ours(name)),
+            None => Ok(Self(headers)),
+        }
+    }
+}
+
 block! {
     /// The headers that change from the next attempt on.
     Change {
         /// Request headers that replace those with the same name.
-        headers: Hidden<Headers>,
+        headers: Hidden<RequestHeaders>,
     }
 }
 
@@ -362,7 +389,9 @@ impl TryFrom<Hidden<Change>> for Set {
     type Error = &'static str;
 
     fn try_from(Hidden(change): Hidden<Change>) -> Result<Self, &'static str> {
-        let headers = change.headers.map(|Hidden(Headers(headers))| headers);
+        let headers = change
+            .headers
+            .map(|Hidden(RequestHeaders(headers))| headers);
         let headers = headers.filter(|headers| !headers.is_empty());
         headers
             .map(Self)

@@ -40,6 +40,7 @@ mod classify;
 mod decimal;
 mod decision;
 mod explain;
+pub(crate) mod framing;
 mod moment;
 pub(crate) mod outcome;
 mod presets;

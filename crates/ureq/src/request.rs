@@ -2,9 +2,9 @@
 
 use crate::dry_run::{Framing, RequestSettings, announce, examine};
 use http::request::Parts;
-use http::{HeaderMap, Request, Response, header};
+use http::{HeaderMap, Request, Response};
 use http_retry_core::Attempt;
-use http_retry_core::adapter::RewriteBody;
+use http_retry_core::adapter::{RewriteBody, frame_body};
 use http_retry_core::report::TextCut;
 use std::io::{self, Read};
 use std::time::Duration;
@@ -242,10 +242,8 @@ impl<'b> ReplayableRequest<'b> {
             return None;
         }
         let (body, before, after) = rewrite(&mut self.parts.headers, &bytes)?.into_parts();
-        self.parts.headers.remove(header::TRANSFER_ENCODING);
-        self.parts.headers.remove(header::CONTENT_LENGTH);
         let length = u64::try_from(body.len()).ok()?;
-        announce(&mut self.parts.headers, Framing::Length(length));
+        frame_body(&mut self.parts.headers, body.len());
         // As if the new bytes had been read to their end.
         (recording.read, recording.length) = (length, Some(length));
         recording.has_ended = true;

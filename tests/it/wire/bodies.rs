@@ -5,6 +5,7 @@ mod given_up;
 mod limits;
 mod over_http2;
 mod reqwest_bodies;
+mod rewritten;
 mod shared_bodies;
 mod tower_bodies;
 

@@ -311,6 +311,7 @@ impl RetryPolicyBuilder {
         // Only a limit that was set here: that of a preset has no effect without a gate, and does no harm.
         settings.check_refused(self.max_refused)?;
         settings.check_waits()?;
+        settings.check_framing()?;
         Ok(RetryPolicy(built))
     }
 

@@ -90,7 +90,8 @@ pub trait Classify: Send + Sync + 'static {
     }
 
     /// Returns the header in which the service takes an idempotency key, besides the usual ones. Default `None`. If
-    /// several classifiers return one, the first counts.
+    /// several classifiers return one, the first counts. `build` refuses one that only a client sets, such as
+    /// `content-length`.
     fn key_header(&self) -> Option<HeaderName> {
         None
     }

@@ -301,7 +301,8 @@ impl OnExhausted {
     }
 
     /// Sends the request to another service with these headers, which replace its own of the same names: another
-    /// server's credentials, for example. They are never shown.
+    /// server's credentials, for example. They are never shown. As in
+    /// [`RuleBuilder::set_headers`], none may frame the request or belong to its connection.
     #[must_use]
     pub fn failover_with(to: Failover, headers: impl Into<Arc<HeaderMap>>) -> Self {
         let set = Some(headers.into()).filter(|headers| !headers.is_empty());

@@ -157,6 +157,42 @@ const SECRETS: &[Case] = &[
         ],
     ),
     (
+        "rules: [{when: {status: 500}, do: retry, set: {headers: {Content-Length: \"3\"}}}]",
+        &[
+            "rules[0].set.headers: content-length is not allowed: only the client sets headers that frame a message or belong to its connection",
+        ],
+    ),
+    (
+        "services: {a: {base_url: 'http://a', retry: {on_exhausted: {failover: b, set: {headers: {transfer-encoding: chunked}}}}}, b: {base_url: 'http://b'}}",
+        &[
+            "services.a.retry.on_exhausted.set.headers: transfer-encoding is not allowed: only the client sets headers that frame a message or belong to its connection",
+        ],
+    ),
+    (
+        "retry: {on_exhausted: {respond: {status: 503, body: later, headers: {content-length: hunter2}}}}",
+        &[
+            "retry.on_exhausted.respond.headers: this content-length is not allowed: must be 5 once, the length of the body, or be left out",
+        ],
+    ),
+    (
+        "retry: {on_exhausted: {respond: {status: 503, headers: {connection: close}}}}",
+        &[
+            "retry.on_exhausted.respond.headers: connection is not allowed: only the client sets headers that frame a message or belong to its connection",
+        ],
+    ),
+    (
+        "retry: {on_exhausted: {respond: {status: 204, body: hunter2}}}",
+        &[
+            "retry.on_exhausted.respond.body: a body is not allowed: a response with status 204 has none",
+        ],
+    ),
+    (
+        "dialects: {a: {key_header: Content-Length}}",
+        &[
+            "dialects.a.key_header: content-length is not allowed: only the client sets headers that frame a message or belong to its connection",
+        ],
+    ),
+    (
         "rules: [{when: {status: 500}, do: retry, set: {headers: {x-api-key: 1234567}}}]",
         &["rules[0].set.headers.x-api-key: a number is not a text: put it in quotes"],
     ),

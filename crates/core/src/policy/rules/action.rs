@@ -162,7 +162,7 @@ impl Failover {
 }
 
 /// A response that no server has sent, which replaces the last outcome for the caller by
-/// [`OnExhausted::Respond`](super::OnExhausted::Respond).
+/// [`OnExhausted::Respond`](super::OnExhausted::Respond). [`check`](Self::check) tells what it may not be.
 ///
 /// ```
 /// use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};

@@ -4,6 +4,7 @@ use super::action::{Action, Failover, Wait};
 use super::condition::Condition;
 use crate::error::ConfigError;
 use crate::policy::RetryPolicy;
+use crate::policy::framing::check_set_headers;
 use http::HeaderMap;
 use std::sync::Arc;
 
@@ -107,8 +108,11 @@ impl Rule {
             let allowed = "is never reached: a rule before it takes every outcome";
             return refuse("", &name, allowed);
         }
-        if self.set.as_ref().is_some_and(|set| set.is_empty()) {
-            return refuse(".set_headers", "an empty map", "give at least one header");
+        if let Some(set) = &self.set {
+            if set.is_empty() {
+                return refuse(".set_headers", "an empty map", "give at least one header");
+            }
+            check_set_headers(format!("{path}.set_headers"), set)?;
         }
         if self.set.is_some() && !self.action.sends_again() {
             return refuse(".set_headers", "a header", "this rule sends nothing again");
@@ -137,7 +141,8 @@ impl RuleBuilder {
     }
 
     /// Sets headers for the next attempt and those after it, which replace the request's own of the same names. At
-    /// least one, and only for a rule that retries, waits or fails over. Default none.
+    /// least one, and only for a rule that retries, waits or fails over. A header that frames the request or belongs to
+    /// its connection, such as `content-length`, is refused: only the client sets it. Default none.
     ///
     /// ```
     /// use http::{HeaderMap, HeaderValue};
