@@ -130,18 +130,22 @@ impl<C: Client> CallState<C> {
         is_changed
     }
 
-    /// Reads the rest of a failed response, so that its connection can be reused. Keeps the response only if its body
-    /// has ended.
+    /// Reads the rest of a failed response, so that its connection can be reused. Without a deadline, keeps the response
+    /// only if its body has ended.
     async fn drain(&mut self) {
+        let left = self.time_left();
+        // The deadline may pass before the retry is sent, and the caller then gets this response.
+        let is_kept = left.is_some();
         let response = match self.result_mut().take() {
-            Some(Ok(response)) => response,
+            Some(Ok(response)) if !is_kept || C::Responses::GIVES_BACK => response,
             other => return *self.result_mut() = other,
         };
         let drain = self.engine.drain;
-        let left = self.time_left().unwrap_or(Duration::MAX);
-        let time = self.engine.runtime.sleep(drain.time.min(left));
+        let time = drain.time.min(left.unwrap_or(Duration::MAX));
+        let time = self.engine.runtime.sleep(time);
         let (response, end) = C::Responses::read(response, Reading::Drain(drain.bytes), time).await;
-        *self.result_mut() = matches!(end, Ok(Inspected::AtTheEnd)).then_some(Ok(response));
+        let has_ended = matches!(end, Ok(Inspected::AtTheEnd));
+        *self.result_mut() = (is_kept || has_ended).then_some(Ok(response));
     }
 
     /// Changes the request as planned.

@@ -27,6 +27,10 @@ use std::task::{Context, Poll, ready};
             `reqwest::Response` with the feature `reqwest`; `BodyExt::boxed_unsync` makes any body `Unpin`"
 )]
 pub trait Responses<R>: sealed::Sealed + Clone + Send + 'static {
+    /// `true` if the caller gets the bytes that the layer has read of a body.
+    #[doc(hidden)]
+    const GIVES_BACK: bool = true;
+
     /// The response as the caller gets it.
     #[doc(hidden)]
     type Kept: Send;
@@ -73,7 +77,7 @@ pub trait Responses<R>: sealed::Sealed + Clone + Send + 'static {
 /// The purpose for which a body is read.
 #[doc(hidden)]
 pub enum Reading<'a> {
-    /// Frees the connection for reuse if the body ends within this many bytes; otherwise the response must be dropped.
+    /// Frees the connection for reuse if the body ends within this many bytes; otherwise dropping the response closes it.
     Drain(usize),
     /// Shows the start of the body to a probe.
     Probe(&'a mut Inspect<'a>),
@@ -211,6 +215,8 @@ impl<B> Responses<http::Response<B>> for SameType
 where
     B: Body<Data: Send, Error: Send> + Send + Unpin,
 {
+    const GIVES_BACK: bool = false;
+
     type Kept = http::Response<B>;
 
     fn keep(response: http::Response<B>) -> Self::Kept {

@@ -109,7 +109,8 @@ macro_rules! http_engine_settings {
         /// connection is closed. With 0 for either, only a response that has already ended keeps its connection open.
         ///
         /// Data that was read within the limit is kept: if the retry is not sent in the end, the caller gets the whole
-        /// response. On HTTP/2 nothing is read, since dropping a response resets only its stream.
+        /// response. On HTTP/2 nothing is read, since dropping a response resets only its stream. If the call has a
+        /// deadline, the response is dropped only when the retry is sent, since the deadline may pass before.
         #[must_use]
         pub fn drain_before_retry(self, bytes: usize, time: std::time::Duration) -> Self {
             self.with(|engine| engine.drain = crate::engine::DrainLimit { bytes, time })

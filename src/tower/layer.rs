@@ -143,7 +143,7 @@ impl<X, C, A, H> RetryLayer<X, C, A, H> {
     /// |---|---|---|
     /// | an `attempt_timeout` or `deadline` that passes, when a retry follows | the attempt is cut | the same |
     /// | the same on the last attempt | the attempt is cut: an [`AttemptTimeout`](crate::AttemptTimeout) | **the attempt runs to its end, however long** |
-    /// | the deadline passes during a wait, and the last response was not kept | an `AttemptTimeout` | one more attempt is sent |
+    /// | the deadline passes during a wait before the first attempt, or after one that was cut | an `AttemptTimeout` | one more attempt is sent |
     /// | `on_exhausted: fail`, a rule with `do: fail` | a [`RequestFailed`](crate::report::RequestFailed) | the last response |
     /// | the source chain of an error | is read | is read of hyper's, reqwest's and h2's types and of those named by `classify_error` |
     ///
@@ -238,7 +238,7 @@ impl<X, C, H> RetryLayer<X, C, Wrapped, H> {
     /// |---|---|
     /// | status, headers, `Retry-After`, errors, budgets, the gate, reports | as without it |
     /// | a failed response that is returned | as the server sent it, with its body, unless a retry was begun |
-    /// | a failed response before a retry (`drain_before_retry`) | read to free its connection, then dropped; kept only if it has no body |
+    /// | a failed response before a retry (`drain_before_retry`) | read to free its connection, then dropped; kept if it has no body, and unread if the call has a deadline |
     /// | a rule, a classifier or a dialect that reads the body | sees no body, and judges by the head |
     /// | streams that are held back (`HoldStreams`) | are returned at their head |
     /// | `whole_answers` | responses are not read: the caller gets them at their head |

@@ -2,7 +2,7 @@
 
 use super::stack::*;
 use http_retry::tower::RetryLayer;
-use http_retry::{Attempt, AttemptTimeout, StopReason};
+use http_retry::{Attempt, AttemptTimeout, RetryPolicyBuilder, StopReason};
 use std::time::Duration;
 
 /// A delay, and one second more.
@@ -77,51 +77,61 @@ fn a_failed_body_is_read_no_longer_than_the_deadline() {
     let mut call = stack.answered(get(), endless(503).0);
     assert!(call.is_pending());
     stack.runtime.advance(DEADLINE);
-    assert!(AttemptTimeout::is(&*call.end().unwrap_err()));
+    let response = call.end().unwrap();
+    assert_eq!(response.status(), 503);
+    assert_eq!(report(&response).stop(), StopReason::DeadlineExceeded);
     assert_eq!(stack.tokens(), TOKENS);
 }
 
 #[test]
-fn unchanged_errors_and_nothing_kept_wait_for_readiness() {
-    let policy = policy().deadline(DEADLINE);
-    let mut stack = Stack::unchanged_with(policy, |layer| layer.drain_before_retry(4, SECOND));
-    let mut call = stack.answered(get(), text(503, "sorry"));
-    stack.server.allow(0);
-    stack.next_retry(&mut call);
-    stack.runtime.advance(DEADLINE);
-    assert!(call.is_pending() && stack.is_idle());
-    stack.server.allow(1);
-    assert!(call.is_pending());
-    stack.answer(status(200));
-    assert_eq!(call.end().unwrap().status(), 200);
+fn a_response_over_the_drain_limit_comes_back_at_the_deadline() {
+    let limits = |layer: RetryLayer| layer.drain_before_retry(4, SECOND);
+    let policy = || policy().deadline(DEADLINE);
+    for is_ready in [true, false] {
+        let mut stack = Stack::layered(policy(), limits);
+        let (request, slot) = with_slot(get());
+        let mut call = stack.answered(request, text(503, "sorry"));
+        if !is_ready {
+            stack.server.allow(0);
+            stack.next_retry(&mut call);
+        }
+        assert!(call.is_pending());
+        stack.runtime.advance(DEADLINE);
+        assert_eq!(body_of(call.end().unwrap()), "sorry");
+        assert_eq!(slot.take().unwrap().stop(), StopReason::DeadlineExceeded);
+        assert!(stack.is_idle());
+        assert_eq!(stack.tokens(), TOKENS);
+
+        let mut stack = Stack::unchanged_with(policy(), limits);
+        let mut call = stack.answered(get(), text(503, "sorry"));
+        if !is_ready {
+            stack.server.allow(0);
+            stack.next_retry(&mut call);
+        }
+        assert!(call.is_pending());
+        stack.runtime.advance(DEADLINE);
+        assert_eq!(body_of(call.end().unwrap()), "sorry");
+        assert!(stack.is_idle());
+    }
 }
 
+/// Without a deadline, its connection need not stay open for the wait.
 #[test]
-fn unchanged_errors_and_nothing_kept_ask_for_readiness() {
-    let policy = policy().deadline(DEADLINE);
-    let mut stack = Stack::unchanged_with(policy, |layer| layer.drain_before_retry(4, SECOND));
-    let mut call = stack.answered(get(), text(503, "sorry"));
-    assert!(call.is_pending());
-    stack.runtime.advance(DEADLINE);
-    assert!(call.is_pending());
-    stack.answer(status(200));
-    assert_eq!(call.end().unwrap().status(), 200);
-}
-
-#[test]
-fn with_nothing_to_give_back_the_error_tells_of_the_deadline() {
-    let policy = policy().deadline(DEADLINE);
-    let mut stack = Stack::layered(policy, |layer| layer.drain_before_retry(4, SECOND));
-    let (request, slot) = with_slot(get());
-    let mut call = stack.answered(request, text(503, "sorry"));
-    assert!(call.is_pending());
-    stack.runtime.advance(DEADLINE);
-    let error = call.end().unwrap_err();
-    assert!(AttemptTimeout::is(&*error));
-    assert_eq!(error.to_string(), "the deadline of 3s passed during a wait");
-    assert_eq!(slot.take().unwrap().stop(), StopReason::DeadlineExceeded);
-    assert!(stack.is_idle());
-    assert_eq!(stack.tokens(), TOKENS);
+fn a_response_over_the_drain_limit_is_dropped_for_a_wait() {
+    let limits = |layer: RetryLayer| layer.drain_before_retry(4, SECOND);
+    for (deadline, is_held) in [(None, false), (Some(DEADLINE), true)] {
+        let policy = deadline
+            .into_iter()
+            .fold(policy(), RetryPolicyBuilder::deadline);
+        let mut stack = Stack::layered(policy, limits);
+        let (response, held) = guarded(503, "sorry");
+        let mut call = stack.answered(get(), response);
+        assert!(call.is_pending());
+        assert_eq!(held.upgrade().is_some(), is_held);
+        stack.next_retry(&mut call);
+        // The next attempt is under way.
+        assert!(held.upgrade().is_none());
+    }
 }
 
 #[test]

@@ -73,8 +73,9 @@ impl Call<'_, '_> {
         self.session.step(Event::Woke, now)
     }
 
-    /// Reads the rest of a failed response, so that its connection can serve again, and keeps it if it has ended. If
-    /// the caller wants an error for its status, that is all there is to keep.
+    /// Reads the rest of a failed response, so that its connection can serve again, and keeps it if it has ended, or if
+    /// a deadline may pass before the retry is sent. If the caller wants an error for its status, that is all there is
+    /// to keep.
     fn drain(&mut self) {
         let response = match self.last.result.take() {
             Some(Ok(response)) => response,
@@ -83,7 +84,7 @@ impl Call<'_, '_> {
         let mut see = at_most(DRAIN_BYTES);
         let until = self.within(DRAIN_TIME);
         let (response, end) = read(response, &self.engine.clock, Some(until), &mut see);
-        let is_kept = matches!(end, ReadEnd::AtTheEnd);
+        let is_kept = matches!(end, ReadEnd::AtTheEnd) || self.session.deadline().is_some();
         self.last.result = match self.status_error(Ok(response)) {
             Ok(response) => is_kept.then_some(Ok(response)),
             error => Some(error),

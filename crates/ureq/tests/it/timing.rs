@@ -138,6 +138,32 @@ fn a_failed_response_that_stalls_delays_its_retry_by_a_second() {
 }
 
 #[test]
+fn a_failed_response_that_stalls_until_the_deadline_comes_back() {
+    for status in [503, 429, 500] {
+        for method in ["GET", "DELETE"] {
+            let server = Server::new([Step::status(status).ends(BodyEnd::Stalls)]);
+            let soon = Backoff::fixed(SECOND / 10).jitter(Jitter::None);
+            let retries = build(policy().backoff(soon).deadline(SECOND / 2));
+            let agent = server.agent_with(retries, |config| config.http_status_as_error(false));
+            let request = ureq::http::Request::builder().method(method).uri(URL);
+            let mut response = agent.run(request.body(()).unwrap()).unwrap();
+            assert_eq!(response.status(), status);
+            assert!(server.clock.now() <= SECOND / 2, "{:?}", server.clock.now());
+            let report = response.extensions().get::<RetryReport>().unwrap();
+            assert_eq!(report.stop(), StopReason::DeadlineExceeded);
+            // The bytes before the stall are there.
+            let mut start = [0; 5];
+            response
+                .body_mut()
+                .as_reader()
+                .read_exact(&mut start)
+                .unwrap();
+            assert_eq!(start, *b"body ");
+        }
+    }
+}
+
+#[test]
 fn a_wait_past_the_deadline_gives_the_last_outcome() {
     // The clock jumps over the deadline while the retry is waited for.
     let server = Server::new([Step::status(503)]);

@@ -4,6 +4,7 @@ use http_retry_core::{Backoff, ErrorKind};
 use http_retry_ureq::{Retries, RetryPolicy, RetryReport};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -95,4 +96,51 @@ fn a_silent_server_is_left_at_the_limit() {
     let agent = Retries::new(policy).build(|config| config.proxy(None));
     let error = agent.get(&url).call().unwrap_err();
     assert!(matches!(error, ureq::Error::Timeout(_)), "{error}");
+}
+
+#[test]
+fn a_failed_response_that_stalls_comes_back_unread() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let (go_on, goes_on) = mpsc::channel();
+    let served = thread::spawn(move || {
+        let mut stream = BufReader::new(listener.accept().unwrap().0);
+        receive(&mut stream);
+        let head = "HTTP/1.1 503 Busy\r\nretry-after: 0\r\ncontent-length: 10\r\n\r\nfirst";
+        stream.get_mut().write_all(head.as_bytes()).unwrap();
+        goes_on.recv().unwrap();
+        stream.get_mut().write_all(b" last").unwrap();
+    });
+    let policy = RetryPolicy::background().to_builder();
+    let policy = policy.deadline(Duration::from_millis(100)).build().unwrap();
+    let agent = Retries::new(policy).build(|config| config.proxy(None).http_status_as_error(false));
+    let mut response = agent.get(&url).call().unwrap();
+    assert_eq!(response.status(), 503);
+    go_on.send(()).unwrap();
+    let text = response.body_mut().read_to_string().unwrap();
+    assert_eq!(text, "first last");
+    served.join().unwrap();
+}
+
+#[test]
+fn a_body_that_is_cut_is_never_whole() {
+    let head = |framing: &str| format!("HTTP/1.1 200 OK\r\n{framing}\r\n\r\n");
+    let chunked = head("transfer-encoding: chunked");
+    let cut = [
+        head("content-length: 10") + "01234",
+        chunked.clone() + "5\r\n01234\r\n",
+        chunked.clone() + "5\r\n012",
+        chunked + "5\r\n01234\r\na",
+    ];
+    for whole in [0, 1_000] {
+        for cut in &cut {
+            let (url, served) = serve(vec![cut.clone().leak()]);
+            let policy = RetryPolicy::background().to_builder().max_retries(0);
+            let policy = policy.whole_answers(whole).build().unwrap();
+            let agent = Retries::new(policy).build(|config| config.proxy(None));
+            let mut response = agent.get(&url).call().unwrap();
+            assert!(response.body_mut().read_to_string().is_err(), "{cut:?}");
+            served.join().unwrap();
+        }
+    }
 }
