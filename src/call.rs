@@ -18,7 +18,7 @@ mod options;
 mod retrying;
 mod start;
 
-pub(crate) use client::{AttemptResult, Client, ErrorFacts, OwnError, http_error_facts};
+pub(crate) use client::{AttemptResult, Client, ErrorFacts, http_error_facts};
 pub(crate) use driver::{CallState, Driver};
 pub(crate) use options::{RequestOptions, RestOfDownload};
 pub(crate) use start::{Call, DriverStart, FirstEnd};

@@ -4,6 +4,7 @@
 #[cfg_attr(not(feature = "hyper"), path = "client/no_connection.rs")]
 pub(crate) mod connection;
 pub(crate) mod error_chain;
+pub(crate) mod errors;
 mod record;
 pub(crate) mod replay;
 mod replay_body;

@@ -5,6 +5,27 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
+/// An error of this crate.
+#[derive(Debug)]
+pub enum LayerError {
+    /// An attempt had no time left.
+    Timeout(AttemptTimeout),
+    /// The policy calls the response a failure.
+    Failed(RequestFailed),
+    /// A response's body ended early.
+    Incomplete(IncompleteBody),
+}
+
+impl From<LayerError> for Box<dyn Error + Send + Sync> {
+    fn from(error: LayerError) -> Self {
+        match error {
+            LayerError::Timeout(error) => error.into(),
+            LayerError::Failed(error) => error.into(),
+            LayerError::Incomplete(error) => error.into(),
+        }
+    }
+}
+
 /// The error of an attempt that was cut because no response head came within the attempt timeout or the rest of the
 /// deadline. If [responses are read whole](crate::RetryPolicyBuilder::whole_answers), also because the response was not
 /// whole by then.
@@ -121,30 +142,38 @@ impl fmt::Display for AttemptTimeout {
 
 impl Error for AttemptTimeout {}
 
-/// The error of a response's body that ended before the length that the response announced.
+/// The error of a response's body that ended early: before the length that the response announced, or, without one,
+/// before the end of its HTTP/2 stream.
 ///
 /// Some clients end such a body as if it were complete: hyper does on HTTP/2 if the stream is reset, or the connection
-/// goes away, with `NO_ERROR`. If the policy reads [responses whole](crate::RetryPolicyBuilder::whole_answers) and no
-/// retry follows, the caller gets the bytes that came and then this error, inside the body's own: on reqwest, and on
-/// the tower layer if the body's error is a `Box<dyn Error + Send + Sync>`. [`IncompleteBody::of`] finds it.
+/// goes away, with `NO_ERROR`. The caller then gets the bytes that came and this error, inside the body's own;
+/// [`IncompleteBody::of`] finds it. If the policy reads [responses whole](crate::RetryPolicyBuilder::whole_answers), such
+/// an attempt has failed, and a retry may follow first.
+///
+/// | stack | before the announced length | without a length |
+/// |---|---|---|
+/// | tower, hyper's own body (`Incoming`) | always | always, with the feature `http2` |
+/// | tower, another body | always, if it announces the length | never |
+/// | tower with `unchanged_errors()` or `keep_response_type()` | **never**, unless the body's error is a `Box<dyn Error + Send + Sync>` | **never** |
+/// | reqwest | if the layer reads the response whole | never: reqwest does not show it |
 ///
 /// ```
 /// use http_retry::IncompleteBody;
 /// # let error = std::io::Error::other("another error");
 ///
 /// match IncompleteBody::of(&error) {
-///     Some(body) => eprintln!("{} of {} bytes", body.received(), body.expected()),
+///     Some(body) => eprintln!("only {} bytes", body.received()),
 ///     None => eprintln!("{error}"),
 /// }
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IncompleteBody {
     received: u64,
-    expected: u64,
+    expected: Option<u64>,
 }
 
 impl IncompleteBody {
-    pub(crate) fn new(received: u64, expected: u64) -> Self {
+    pub(crate) fn new(received: u64, expected: Option<u64>) -> Self {
         Self { received, expected }
     }
 
@@ -154,9 +183,10 @@ impl IncompleteBody {
         self.received
     }
 
-    /// Returns the number of bytes that the response announced, in most clients by its `content-length`.
+    /// Returns the number of bytes that the response announced, in most clients by its `content-length`, or `None` if it
+    /// announced none.
     #[must_use]
-    pub fn expected(&self) -> u64 {
+    pub fn expected(&self) -> Option<u64> {
         self.expected
     }
 }
@@ -164,7 +194,11 @@ impl IncompleteBody {
 impl fmt::Display for IncompleteBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { received, expected } = self;
-        write!(f, "the answer ended after {received} of {expected} bytes")
+        write!(f, "the answer ended after {received}")?;
+        match expected {
+            Some(expected) => write!(f, " of {expected} bytes"),
+            None => f.write_str(" bytes, before its end"),
+        }
     }
 }
 

@@ -3,16 +3,13 @@
 use crate::client::error_chain::{is_of_reqwest, outcome_of};
 use crate::client::requests::Requests;
 use crate::client::responses::Responses;
-use crate::error::{AttemptTimeout, RequestFailed};
+use crate::error::LayerError;
 use crate::policy::{Attempt, ErrorKind, Outcome, RetryPolicy};
 use http::{HeaderName, HeaderValue};
 use http_retry_core::adapter::is_grpc;
 use std::any::Any;
-use std::error::Error;
 use std::future::Future;
 use std::task::{Context, Poll};
-
-type BoxError = Box<dyn Error + Send + Sync>;
 
 /// A client, as the driver sees it.
 ///
@@ -61,26 +58,8 @@ pub trait Client: Sized {
     }
 
     /// Returns a function that converts an error of this crate to the client's error type, if that can hold one.
-    fn own_error() -> Option<fn(OwnError) -> Self::Error> {
+    fn own_error() -> Option<fn(LayerError) -> Self::Error> {
         None
-    }
-}
-
-/// An error of this crate.
-#[derive(Debug)]
-pub enum OwnError {
-    /// An attempt had no time left.
-    Timeout(AttemptTimeout),
-    /// The policy calls the response a failure.
-    Failed(RequestFailed),
-}
-
-impl From<OwnError> for BoxError {
-    fn from(error: OwnError) -> Self {
-        match error {
-            OwnError::Timeout(error) => error.into(),
-            OwnError::Failed(error) => error.into(),
-        }
     }
 }
 

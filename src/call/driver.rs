@@ -1,6 +1,6 @@
 //! The driver: carries out what the session commands, until the request is finished.
 
-use super::client::{AttemptResult, Client, OwnError, SavedOf, number};
+use super::client::{AttemptResult, Client, SavedOf, number};
 use super::options::{has_own_key, kept_head, key_at_the_gate};
 use super::start::{Call, DriverStart, HeldPermit};
 use super::{KeptHead, Limit};
@@ -9,7 +9,7 @@ use crate::client::requests::Head;
 use crate::client::requests::Requests;
 use crate::client::responses::Responses;
 use crate::engine::Engine;
-use crate::error::{AttemptTimeout, RequestFailed};
+use crate::error::{AttemptTimeout, LayerError, RequestFailed};
 use crate::nested::AttemptMark;
 use crate::policy::rules::OnExhausted;
 use crate::policy::{Attempt, ErrorBody, Moment, Outcome, RetrySession, StopReason};
@@ -474,7 +474,7 @@ impl<C: Client> CallState<C> {
     fn out_of_time(&mut self) -> bool {
         if let (None, Some(own)) = (self.result(), C::own_error()) {
             let allowed = self.session.allowed().unwrap_or_default();
-            *self.result_mut() = Some(Err(own(OwnError::Timeout(AttemptTimeout::in_wait(
+            *self.result_mut() = Some(Err(own(LayerError::Timeout(AttemptTimeout::in_wait(
                 allowed,
             )))));
         }
@@ -507,7 +507,7 @@ impl<C: Client> CallState<C> {
                 // An error already tells the caller of the failure, and stays unchanged.
                 let own = C::own_error().filter(|_| matches!(result, Some(Ok(_))));
                 let failed =
-                    own.map(|own| own(OwnError::Failed(RequestFailed::new(report.clone()))));
+                    own.map(|own| own(LayerError::Failed(RequestFailed::new(report.clone()))));
                 result = failed.map(Err).or(result);
             }
             (OnExhausted::DeadLetter { name, .. }, Some(report), Some(head)) => {

@@ -1,12 +1,12 @@
 //! The verdict on an attempt's outcome, as soon as the session has the part of the body that it needs.
 
-use super::client::{AttemptResult, Client, KeptResponse, OwnError};
+use super::client::{AttemptResult, Client, KeptResponse};
 use super::driver::{CallState, Driver};
 use super::start::HeldPermit;
 use crate::client::requests::Requests;
 use crate::client::responses::{Reading, Responses};
 use crate::engine::Engine;
-use crate::error::AttemptTimeout;
+use crate::error::{AttemptTimeout, LayerError};
 use crate::gate::GatedCall;
 use crate::nested::AttemptMark;
 use crate::nested::{RedirectEvidence, RedirectTracker};
@@ -330,7 +330,7 @@ impl<C: Client> CallState<C> {
                     self.record(outcome, &end);
                     // Without such an error the caller keeps the response that was cut.
                     *self.result_mut() = own
-                        .map(|own| Err(own(OwnError::Timeout(error))))
+                        .map(|own| Err(own(LayerError::Timeout(error))))
                         .or(self.result_mut().take());
                     return Some(end);
                 }
@@ -348,7 +348,7 @@ impl<C: Client> CallState<C> {
             }
             // Before `schedule` adds the retry to the report. Any command but `Finish` will do here.
             self.record(outcome, &Command::Wait(at.now));
-            *self.result_mut() = own.map(|own| Err(own(OwnError::Timeout(error))));
+            *self.result_mut() = own.map(|own| Err(own(LayerError::Timeout(error))));
             return Some(self.schedule(paid));
         }
     }

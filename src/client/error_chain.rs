@@ -78,11 +78,6 @@ pub(crate) fn into_box<F: Into<BoxError> + 'static, E: 'static>() -> Option<fn(F
     boxed.downcast_ref::<fn(F) -> E>().copied()
 }
 
-/// Converts an error of this crate to another type, if that type is a box that can hold it.
-pub(crate) fn downcast_box<E: 'static>(error: impl Error + Send + Sync + 'static) -> Option<E> {
-    into_box().map(|into| into(error))
-}
-
 /// Returns the type name of an error, or of the boxed one if the client's error type is a box. Only I/O errors are
 /// named.
 pub(crate) fn type_in_box(error: &(dyn Error + 'static)) -> &'static str {

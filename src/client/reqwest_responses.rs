@@ -4,20 +4,15 @@ use super::RetryBody;
 use super::responses::{Reading, Responses, SameType, Wrapped, read_body, sealed::Sealed};
 use crate::runtime::Sleep;
 use ::reqwest::{Body, Response, ResponseBuilderExt, Url};
-use bytes::Bytes;
 use http::response::Parts;
 use http::{Extensions, HeaderMap, StatusCode};
-use http_body::{Frame, SizeHint};
 use http_retry_core::adapter::Inspected;
 use http_retry_core::adapter::{CannedResponse, Filled};
-use std::error::Error;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
 /// The strategies for responses of reqwest: either keeps their type, and loses nothing.
 trait KeepsReqwest: Sealed + Clone + Send + 'static {}
 
-impl KeepsReqwest for Wrapped {}
+impl<X: 'static> KeepsReqwest for Wrapped<X> {}
 impl KeepsReqwest for SameType {}
 
 #[diagnostic::do_not_recommend]
@@ -47,7 +42,7 @@ impl<A: KeepsReqwest> Responses<Response> for A {
             return (kept, Ok(Inspected::AtTheEnd));
         }
         let (url, parts, body) = into_parts(kept);
-        let mut body = RetryBody::untouched(BoxedErrors(body));
+        let mut body = RetryBody::untouched(body, false);
         let end = read_body((&parts.headers, parts.version), &mut body, reading, time).await;
         (with_body(url, parts, body), end)
     }
@@ -61,32 +56,8 @@ impl<A: KeepsReqwest> Responses<Response> for A {
     }
 }
 
-/// A body of reqwest with boxed errors, so that it can also fail with an error of this crate.
-struct BoxedErrors(Body);
-
-impl http_body::Body for BoxedErrors {
-    type Data = Bytes;
-    type Error = Box<dyn Error + Send + Sync>;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        let frame = Pin::new(&mut self.0).poll_frame(cx);
-        frame.map_err(Into::into)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.0.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.0.size_hint()
-    }
-}
-
 /// Puts a response together with a body that gives back the bytes that were read.
-fn with_body(url: Url, parts: Parts, body: RetryBody<BoxedErrors>) -> Response {
+fn with_body(url: Url, parts: Parts, body: RetryBody<Body>) -> Response {
     let body = body.into_bytes().map_or_else(Body::wrap, Body::from);
     whole(url, parts, body)
 }

@@ -2,6 +2,7 @@
 
 use super::RetryBody;
 use super::error_chain::{error_text, outcome_of_body};
+use super::errors::{Boxed, Errors, Unchanged};
 use super::retry_body::ReadEnd;
 use crate::policy::RetryPolicy;
 use crate::runtime::{Sleep, within};
@@ -13,7 +14,9 @@ use http_retry_core::adapter::{
     BrokenAnswer, CannedResponse, Filled, Inspect, is_longer, warn_of_setting,
 };
 use std::any::Any;
+use std::fmt;
 use std::future::{Future, poll_fn};
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::Once;
@@ -24,7 +27,9 @@ use std::task::{Context, Poll, ready};
 #[diagnostic::on_unimplemented(
     message = "`{R}` is not a response that the retry layer can read",
     note = "the inner service must answer `http::Response<B>` where `B: http_body::Body<Data = Bytes> + Send + Unpin`, or \
-            `reqwest::Response` with the feature `reqwest`; `BodyExt::boxed_unsync` makes any body `Unpin`"
+            `reqwest::Response` with the feature `reqwest`; `BodyExt::boxed_unsync` makes any body `Unpin`",
+    note = "`B::Error` must convert into a `Box<dyn Error + Send + Sync>`; `.unchanged_errors()` on the layer returns errors \
+            as they are"
 )]
 pub trait Responses<R>: sealed::Sealed + Clone + Send + 'static {
     /// `true` if the caller gets the bytes that the layer has read of a body.
@@ -81,24 +86,66 @@ pub enum Reading<'a> {
     Drain(usize),
     /// Shows the start of the body to a probe.
     Probe(&'a mut Inspect<'a>),
-    /// Reads the whole body if it has at most this many bytes. A body that ends before its announced length gives an
-    /// error at its end, if its error type can hold one; also with a limit of 0 bytes, although nothing is read then.
+    /// Reads the whole body if it has at most this many bytes.
     Whole(&'a RetryPolicy, u64),
 }
 
 pub(super) mod sealed {
     pub trait Sealed {}
-    impl Sealed for super::Wrapped {}
+    impl<X> Sealed for super::Wrapped<X> {}
     impl Sealed for super::SameType {}
     impl Sealed for super::Opaque {}
 }
 
-/// A strategy that wraps bodies in a [`RetryBody`], which can give back the bytes that the layer has read. It is the
-/// default of the third type parameter of [`RetryLayer`](crate::tower::RetryLayer) and [`Retry`](crate::tower::Retry).
-/// Responses of reqwest keep their type.
-#[derive(Debug, Clone, Copy, Default)]
-#[non_exhaustive]
-pub struct Wrapped;
+/// A strategy that wraps bodies in a [`RetryBody`], which can give back the bytes that the layer has read, with errors in
+/// the form `X`. It is the default of the third type parameter of [`RetryLayer`](crate::tower::RetryLayer) and
+/// [`Retry`](crate::tower::Retry), with the layer's own form of errors. Responses of reqwest keep their type.
+pub struct Wrapped<X = Boxed>(PhantomData<fn() -> X>);
+
+// By hand: derived impls would bound `X`.
+impl<X> Clone for Wrapped<X> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<X> Copy for Wrapped<X> {}
+
+impl<X> Default for Wrapped<X> {
+    fn default() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<X> fmt::Debug for Wrapped<X> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Wrapped")
+    }
+}
+
+/// A strategy for handing responses over that can leave the errors of their bodies unchanged.
+pub trait KeepErrors: sealed::Sealed {
+    type Unchanged;
+
+    #[doc(hidden)]
+    fn unchanged(self) -> Self::Unchanged;
+}
+
+impl<X> KeepErrors for Wrapped<X> {
+    type Unchanged = Wrapped<Unchanged>;
+
+    fn unchanged(self) -> Wrapped<Unchanged> {
+        Wrapped::default()
+    }
+}
+
+impl KeepErrors for SameType {
+    type Unchanged = Self;
+
+    fn unchanged(self) -> Self {
+        self
+    }
+}
 
 /// A strategy that keeps the inner service's response type; set by
 /// [`RetryLayer::keep_response_type`](crate::tower::RetryLayer::keep_response_type), which lists the features that the
@@ -134,16 +181,18 @@ impl<T: Send> Responses<T> for Opaque {
 }
 
 #[diagnostic::do_not_recommend]
-impl<B> Responses<http::Response<B>> for Wrapped
+impl<B, X> Responses<http::Response<B>> for Wrapped<X>
 where
     B: Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Send,
+    X: Errors<B::Error> + 'static,
 {
-    type Kept = http::Response<RetryBody<B>>;
+    type Kept = http::Response<RetryBody<B, X>>;
 
     #[inline]
     fn keep(response: http::Response<B>) -> Self::Kept {
-        response.map(RetryBody::untouched)
+        let shows_end = response.version() == Version::HTTP_2 && is_of_hyper::<B>();
+        response.map(|body| RetryBody::untouched(body, shows_end))
     }
 
     fn head(kept: &Self::Kept) -> Option<(StatusCode, &HeaderMap)> {
@@ -168,10 +217,21 @@ where
     }
 }
 
+/// Returns `true` if this is hyper's own body, whose `is_end_stream` on HTTP/2 is true only after the end of the stream.
+#[cfg(feature = "http2")]
+fn is_of_hyper<B: 'static>() -> bool {
+    std::any::TypeId::of::<B>() == std::any::TypeId::of::<hyper::body::Incoming>()
+}
+
+#[cfg(not(feature = "http2"))]
+fn is_of_hyper<B>() -> bool {
+    false
+}
+
 /// Reads a body for the given purpose.
-pub(super) async fn read_body<B>(
+pub(super) async fn read_body<B, X>(
     (headers, version): (&HeaderMap, Version),
-    body: &mut RetryBody<B>,
+    body: &mut RetryBody<B, X>,
     reading: Reading<'_>,
     time: Sleep,
 ) -> Filled
@@ -188,9 +248,7 @@ where
             })
         }
         Reading::Probe(probe) => Ok(body.inspect(probe, time).await),
-        // An early end must be an error even if the body is not read here.
         Reading::Whole(_, bytes) if bytes == 0 || is_longer(headers, bytes) => {
-            body.expect_length();
             Ok(Inspected::Enough)
         }
         Reading::Whole(policy, bytes) => match body.fill(bytes, time).await {

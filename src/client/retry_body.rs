@@ -1,18 +1,22 @@
 //! The body of a response, as the caller gets it.
 
+mod length;
 mod whole;
 
 use http_retry_core::adapter::Inspect;
 pub(crate) use whole::ReadEnd;
 
-use crate::error::IncompleteBody;
+use super::errors::{Boxed, Errors};
+use crate::error::{IncompleteBody, LayerError};
 use bytes::Bytes;
 use http::{HeaderMap, Version};
 use http_body::{Body, Frame, SizeHint};
 use http_retry_core::adapter::Inspected;
+use length::BodyLength;
 use pin_project_lite::pin_project;
 use std::fmt;
 use std::future::{Future, poll_fn};
+use std::marker::PhantomData;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
@@ -24,11 +28,23 @@ pin_project! {
     /// responses or holds streams back, or a dialect or a classifier inspects successes (64 KiB). Of a failure that is
     /// returned it reads at most the part that a rule inspects (64 KiB) and the layer's `drain_before_retry`.
     ///
-    /// Its error is the inner body's. `size_hint` counts the bytes that were read and those that are left; for a body
-    /// that ended before its announced length, also the missing ones. If the policy [reads responses
-    /// whole](crate::RetryPolicyBuilder::whole_answers) and the error is a `Box<dyn Error + Send + Sync>`, such a body
-    /// ends with an [`IncompleteBody`].
-    pub struct RetryBody<B>
+    /// `size_hint` counts the bytes that were read and those that are left; for a body that ended before its announced
+    /// length without an error, also the missing ones.
+    ///
+    /// # Errors
+    ///
+    /// The inner body's error, in a `Box<dyn Error + Send + Sync>`. A body that ends before the length that it
+    /// announced, or without the end of its HTTP/2 stream, ends with an [`IncompleteBody`] in such a box: hyper ends it
+    /// as if it were complete.
+    ///
+    /// <div class="warning">
+    ///
+    /// With [`unchanged_errors`](crate::tower::RetryLayer::unchanged_errors) the error is the inner body's own type,
+    /// `RetryBody<B, Unchanged>`, which cannot hold an `IncompleteBody`: **a truncated body then ends as the inner one
+    /// does, perhaps as if it were complete**.
+    ///
+    /// </div>
+    pub struct RetryBody<B, X = Boxed>
     where
         B: Body,
     {
@@ -36,6 +52,8 @@ pin_project! {
         // `None` once it was read to its end, so that it releases its resources.
         #[pin]
         rest: Option<B>,
+        length: BodyLength,
+        form: PhantomData<fn() -> X>,
     }
 }
 
@@ -46,24 +64,15 @@ pin_project! {
 struct ReadSoFar<E> {
     data: Vec<u8>,
     trailers: Option<HeaderMap>,
-    error: Option<E>,
+    failure: Option<BodyFailure<E>>,
     frames: usize,
-    /// The number of bytes received, including those that the caller has taken.
-    received: u64,
-    /// The number of bytes that the body announced before the first one; 0 if it announced none.
-    expected: u64,
-    /// Creates the error of a body that ends early; `None` if such an end is not an error.
-    early_end: Option<EarlyEnd<E>>,
 }
 
-/// A function that creates the error of a body that ends early, if the body's error type can hold it.
-type EarlyEnd<E> = fn(IncompleteBody) -> Option<E>;
-
-/// The result of reading one frame.
-enum FrameRead {
-    Frame,
-    End,
-    Error,
+/// The failure at the end of a body.
+enum BodyFailure<E> {
+    Error(E),
+    /// It ended early, without an error.
+    Incomplete(IncompleteBody),
 }
 
 /// The maximum number of frames that are read, however short they are.
@@ -74,28 +83,14 @@ impl<E> Default for ReadSoFar<E> {
         Self {
             data: Vec::new(),
             trailers: None,
-            error: None,
+            failure: None,
             frames: 0,
-            received: 0,
-            expected: 0,
-            early_end: None,
         }
     }
 }
 
 impl<E> ReadSoFar<E> {
-    /// Creates the state of an unread body. A body at its end may still announce a length, such as that of a response
-    /// to HEAD.
-    fn before<B: Body>(body: Option<&B>) -> Box<Self> {
-        let body = body.filter(|body| !body.is_end_stream());
-        Box::new(Self {
-            expected: body.map_or(0, |body| body.size_hint().lower()),
-            ..Self::default()
-        })
-    }
-
     fn push(&mut self, frame: Frame<Bytes>) {
-        self.count(&frame);
         match frame.into_data() {
             Ok(data) => {
                 self.frames = self.frames.saturating_add(1);
@@ -105,93 +100,32 @@ impl<E> ReadSoFar<E> {
         }
     }
 
-    fn count(&mut self, frame: &Frame<Bytes>) {
-        let bytes = frame.data_ref().map_or(0, Bytes::len);
-        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
-        self.received = self.received.saturating_add(bytes);
-    }
-
-    /// Reads one frame.
-    fn poll_more<B: Body<Data = Bytes, Error = E>>(
-        &mut self,
-        body: Pin<&mut B>,
-        cx: &mut Context<'_>,
-    ) -> Poll<FrameRead> {
-        Poll::Ready(match ready!(body.poll_frame(cx)) {
-            Some(Ok(frame)) => {
-                self.push(frame);
-                FrameRead::Frame
-            }
-            Some(Err(error)) => {
-                self.error = Some(error);
-                FrameRead::Error
-            }
-            None => {
-                self.error = self.early_end_error();
-                FrameRead::End
-            }
-        })
-    }
-
-    /// Passes one frame of the rest on to the caller.
-    fn poll_rest<B: Body<Data = Bytes, Error = E>>(
-        &mut self,
-        mut rest: Pin<&mut Option<B>>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, E>>> {
-        let Some(body) = rest.as_mut().as_pin_mut() else {
-            return Poll::Ready(None);
-        };
-        let frame = ready!(body.poll_frame(cx));
-        // A body must not be polled after its end or an error.
-        if let Some(Ok(frame)) = &frame {
-            self.count(frame);
-        } else {
-            rest.set(None);
-        }
-        Poll::Ready(frame.or_else(|| self.early_end_error().map(Err)))
-    }
-
-    /// Returns the number of bytes that are missing if the body is at its end.
-    fn missing(&self) -> u64 {
-        self.expected.saturating_sub(self.received)
-    }
-
-    /// Returns `None` if nothing is missing.
-    fn incomplete(&self) -> Option<IncompleteBody> {
-        let Self {
-            received, expected, ..
-        } = *self;
-        (received < expected).then(|| IncompleteBody::new(received, expected))
-    }
-
-    /// Returns `None` if nothing is missing, or if an early end is not an error.
-    fn early_end_error(&self) -> Option<E> {
-        let early_end = self.early_end?;
-        self.incomplete().and_then(early_end)
-    }
-
-    fn pop(&mut self) -> Option<Result<Frame<Bytes>, E>> {
+    fn pop(&mut self) -> Option<Result<Frame<Bytes>, BodyFailure<E>>> {
         if !self.data.is_empty() {
             let data = std::mem::take(&mut self.data);
             return Some(Ok(Frame::data(data.into())));
         }
         // In the order in which the caller would have got them from the client.
         let trailers = self.trailers.take().map(Frame::trailers).map(Ok);
-        trailers.or_else(|| self.error.take().map(Err))
+        trailers.or_else(|| self.failure.take().map(Err))
     }
 
     fn is_empty(&self) -> bool {
-        self.data.is_empty() && self.trailers.is_none() && self.error.is_none()
-    }
-
-    /// Returns `true` if the caller has everything that was read, and the rest may end as it does.
-    fn is_done(&self) -> bool {
-        self.is_empty() && self.missing() == 0
+        self.data.is_empty() && self.trailers.is_none() && self.failure.is_none()
     }
 
     fn is_over(&self, bytes: usize) -> bool {
         self.data.len() > bytes || self.frames > MAX_FRAMES
+    }
+}
+
+impl<E> BodyFailure<E> {
+    /// Returns the error for the caller, or `None` if its type cannot hold one.
+    fn error<X: Errors<E>>(self) -> Option<X::Error> {
+        match self {
+            Self::Error(error) => Some(X::from_inner(error)),
+            Self::Incomplete(body) => X::from_own().map(|own| own(LayerError::Incomplete(body))),
+        }
     }
 }
 
@@ -201,14 +135,16 @@ enum ReadLimit {
     Limit,
 }
 
-impl<B> RetryBody<B>
-where
-    B: Body<Data = Bytes>,
-{
-    pub(crate) fn untouched(rest: B) -> Self {
+impl<B: Body, X> RetryBody<B, X> {
+    /// Creates a body that the layer has not read. `shows_end` is `true` if its `is_end_stream` tells a body that has
+    /// ended from one that was cut.
+    #[inline]
+    pub(crate) fn untouched(rest: B, shows_end: bool) -> Self {
         Self {
             read: None,
+            length: BodyLength::of(&rest, shows_end),
             rest: Some(rest),
+            form: PhantomData,
         }
     }
 
@@ -219,11 +155,13 @@ where
         Self {
             read: Some(Box::new(read)),
             rest: None,
+            length: BodyLength::default(),
+            form: PhantomData,
         }
     }
 }
 
-impl<B> RetryBody<B>
+impl<B, X> RetryBody<B, X>
 where
     B: Body<Data = Bytes> + Unpin,
 {
@@ -235,8 +173,7 @@ where
             return ended && !self.is_over(bytes);
         }
         let reached = poll_fn(|cx| self.poll_read(cx, bytes)).await;
-        let has_failed = self.read.as_ref().is_some_and(|read| read.error.is_some());
-        matches!(reached, ReadLimit::End) && !has_failed
+        matches!(reached, ReadLimit::End) && self.failure().is_none()
     }
 
     /// Shows the body to an inspection, from its start and then each new chunk, while it wants more and the time
@@ -262,37 +199,27 @@ where
         shown: &mut usize,
     ) -> Poll<Inspected> {
         loop {
-            let Self { read, rest } = &mut *self;
-            let read = read.get_or_insert_with(|| ReadSoFar::before(rest.as_ref()));
+            let read = self.read.get_or_insert_default();
             // Show the data at hand first: the inspection may not need another frame.
             let new = read.data.get(*shown..).filter(|new| !new.is_empty());
             *shown = read.data.len();
             if new.is_some_and(|new| inspect(new).is_break()) || read.frames > MAX_FRAMES {
                 return Poll::Ready(Inspected::Enough);
             }
-            let Some(body) = rest else {
-                return Poll::Ready(if read.error.is_some() || read.missing() > 0 {
+            if self.rest.is_none() {
+                return Poll::Ready(if self.failure().is_some() {
                     Inspected::AtAnError
                 } else {
                     Inspected::AtTheEnd
                 });
-            };
-            if !matches!(ready!(read.poll_more(Pin::new(body), cx)), FrameRead::Frame) {
-                *rest = None;
             }
+            ready!(self.poll_more(cx));
         }
     }
 
     fn poll_read(&mut self, cx: &mut Context<'_>, bytes: usize) -> Poll<ReadLimit> {
-        let Self { read, rest } = &mut *self;
-        while let Some(body) = rest {
-            let read = read.get_or_insert_with(|| ReadSoFar::before(Some(body)));
-            if read.is_over(bytes) {
-                return Poll::Ready(ReadLimit::Limit);
-            }
-            if !matches!(ready!(read.poll_more(Pin::new(body), cx)), FrameRead::Frame) {
-                *rest = None;
-            }
+        while self.rest.is_some() && !self.is_over(bytes) {
+            ready!(self.poll_more(cx));
         }
         Poll::Ready(if self.is_over(bytes) {
             ReadLimit::Limit
@@ -301,48 +228,99 @@ where
         })
     }
 
+    /// Reads one frame, or the end, after which there is no rest.
+    fn poll_more(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(rest) = &mut self.rest else {
+            return Poll::Ready(());
+        };
+        let frame = ready!(Pin::new(&mut *rest).poll_frame(cx));
+        let read = self.read.get_or_insert_default();
+        match frame {
+            Some(Ok(frame)) => {
+                self.length.count(&frame);
+                read.push(frame);
+            }
+            end => {
+                read.failure = failure(&self.length, rest, end);
+                self.rest = None;
+            }
+        }
+        Poll::Ready(())
+    }
+
     fn is_over(&self, bytes: usize) -> bool {
         self.read.as_ref().is_some_and(|read| read.is_over(bytes))
     }
+
+    fn failure(&self) -> Option<&BodyFailure<B::Error>> {
+        self.read.as_ref()?.failure.as_ref()
+    }
 }
 
-impl<B: Body<Data = Bytes>> Body for RetryBody<B> {
+/// Returns the failure of a body at its end, if it is one.
+fn failure<B: Body, T>(
+    length: &BodyLength,
+    body: &B,
+    end: Option<Result<T, B::Error>>,
+) -> Option<BodyFailure<B::Error>> {
+    match end {
+        Some(Err(error)) => Some(BodyFailure::Error(error)),
+        _ => length.incomplete(body).map(BodyFailure::Incomplete),
+    }
+}
+
+impl<B, X> Body for RetryBody<B, X>
+where
+    B: Body<Data = Bytes>,
+    X: Errors<B::Error>,
+{
     type Data = Bytes;
-    type Error = B::Error;
+    type Error = X::Error;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
-        let this = self.project();
-        if let Some(read) = this.read {
-            if let Some(frame) = read.pop() {
-                return Poll::Ready(Some(frame));
+    ) -> Poll<Option<Result<Frame<Bytes>, X::Error>>> {
+        let mut this = self.project();
+        let failure = match this.read.as_mut().and_then(|read| read.pop()) {
+            Some(Ok(frame)) => return Poll::Ready(Some(Ok(frame))),
+            Some(Err(failure)) => Some(failure),
+            None => {
+                *this.read = None;
+                let Some(mut rest) = this.rest.as_mut().as_pin_mut() else {
+                    return Poll::Ready(None);
+                };
+                match ready!(rest.as_mut().poll_frame(cx)) {
+                    Some(Ok(frame)) => {
+                        this.length.count(&frame);
+                        return Poll::Ready(Some(Ok(frame)));
+                    }
+                    end => failure(this.length, &*rest, end),
+                }
             }
-            // Bytes are still missing: the rest goes through `read`, which counts them.
-            if !read.is_done() {
-                return read.poll_rest(this.rest, cx);
-            }
-            *this.read = None;
+        };
+        // A body must not be polled after its end or an error.
+        this.rest.set(None);
+        *this.read = None;
+        let error = failure.and_then(BodyFailure::error::<X>);
+        if error.is_some() {
+            // Nothing more is expected.
+            *this.length = BodyLength::default();
         }
-        match this.rest.as_pin_mut() {
-            Some(rest) => rest.poll_frame(cx),
-            None => Poll::Ready(None),
-        }
+        Poll::Ready(error.map(Err))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.read.as_ref().is_none_or(|read| read.is_done())
+        self.read.as_ref().is_none_or(|read| read.is_empty())
+            && self.length.missing() == 0
             && self.rest.as_ref().is_none_or(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        let read = self.read.as_ref();
         // Missing bytes stay in the hint of a finished body, so that a layer around this one notices the early end too.
-        let missing = || read.map_or(0, |read| read.missing());
         let rest = self.rest.as_ref().map(Body::size_hint);
-        let rest = rest.unwrap_or_else(|| SizeHint::with_exact(missing()));
-        let read = read.map_or(0, |read| read.data.len());
+        let rest = rest.unwrap_or_else(|| SizeHint::with_exact(self.length.missing()));
+        let read = self.read.as_ref().map_or(0, |read| read.data.len());
         let read = u64::try_from(read).unwrap_or(u64::MAX);
         let mut hint = SizeHint::new();
         hint.set_lower(read.saturating_add(rest.lower()));
@@ -353,7 +331,7 @@ impl<B: Body<Data = Bytes>> Body for RetryBody<B> {
     }
 }
 
-impl<B: Body> fmt::Debug for RetryBody<B> {
+impl<B: Body, X> fmt::Debug for RetryBody<B, X> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let read = self.read.as_ref().map_or(0, |read| read.data.len());
         f.debug_struct("RetryBody")

@@ -1,9 +1,10 @@
 //! The rest of a middleware chain, as the driver's client.
 
-use crate::call::{Client, ErrorFacts, OwnError, http_error_facts};
+use crate::call::{Client, ErrorFacts, http_error_facts};
 use crate::client::error_chain::{error_text, retire_connection, type_in_box};
 use crate::client::replay::CloneBody;
 use crate::client::responses::Wrapped;
+use crate::error::LayerError;
 use crate::policy::{Attempt, ErrorKind, RetryPolicy};
 use ::reqwest::{Request, Response};
 use http::Extensions;
@@ -61,10 +62,11 @@ impl Client for MiddlewareChain<'_> {
         error_text(policy, error, kind)
     }
 
-    fn own_error() -> Option<fn(OwnError) -> Error> {
+    fn own_error() -> Option<fn(LayerError) -> Error> {
         Some(|error| match error {
-            OwnError::Timeout(error) => Error::middleware(error),
-            OwnError::Failed(error) => Error::middleware(error),
+            LayerError::Timeout(error) => Error::middleware(error),
+            LayerError::Failed(error) => Error::middleware(error),
+            LayerError::Incomplete(error) => Error::middleware(error),
         })
     }
 }

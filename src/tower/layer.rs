@@ -1,9 +1,9 @@
 //! The layer: the settings of a service with retries.
 
-use super::errors::{Boxed, Unchanged};
-use super::marker::{CloneBody, CopyBody, RecordBody, SameType, Wrapped};
+use super::marker::{Boxed, CloneBody, CopyBody, RecordBody, SameType, Unchanged, Wrapped};
 use super::service::{AnyThread, OneThread, Retry};
 use crate::client::ReplayBody;
+use crate::client::responses::KeepErrors;
 use crate::engine::{Engine, Routes, http_engine_settings};
 use crate::policy::RetryPolicy;
 use crate::resume::Resume;
@@ -76,7 +76,7 @@ use tower_layer::Layer;
 /// # }
 /// ```
 #[derive(Debug, Clone)]
-pub struct RetryLayer<X = Boxed, C = CloneBody, A = Wrapped, H = AnyThread> {
+pub struct RetryLayer<X = Boxed, C = CloneBody, A = Wrapped<X>, H = AnyThread> {
     engine: Arc<Engine>,
     types: PhantomData<(X, H)>,
     copies: C,
@@ -108,7 +108,7 @@ impl RetryLayer {
             engine: Arc::new(engine),
             types: PhantomData,
             copies: CloneBody,
-            answers: Wrapped,
+            answers: Wrapped::default(),
         }
     }
 }
@@ -134,8 +134,8 @@ impl<X, C, A, H> RetryLayer<X, C, A, H> {
     }
 
     /// Returns errors in the inner service's own type: for a stack that requires that type (jsonrpsee, alloy), or for
-    /// errors that cannot be boxed. Default: the error is a `Box<dyn Error + Send + Sync>` that holds the inner
-    /// service's error unchanged.
+    /// errors that cannot be boxed. Default: errors of the service and of response bodies are a
+    /// `Box<dyn Error + Send + Sync>` that holds the inner error unchanged.
     ///
     /// Such an error cannot report a timeout, nor that the policy calls a response a failure:
     ///
@@ -146,6 +146,16 @@ impl<X, C, A, H> RetryLayer<X, C, A, H> {
     /// | the deadline passes during a wait before the first attempt, or after one that was cut | an `AttemptTimeout` | one more attempt is sent |
     /// | `on_exhausted: fail`, a rule with `do: fail` | a [`RequestFailed`](crate::report::RequestFailed) | the last response |
     /// | the source chain of an error | is read | is read of hyper's, reqwest's and h2's types and of those named by `classify_error` |
+    /// | a response's body that ends early without an error of its own | ends with an [`IncompleteBody`](crate::IncompleteBody) | **ends as if it were complete** |
+    ///
+    /// <div class="warning">
+    ///
+    /// Response bodies keep their error type too, and hyper's cannot hold an `IncompleteBody`. On HTTP/2 hyper ends a body
+    /// without an error if its stream is reset, or the connection goes away, with `NO_ERROR`: **the caller gets part of
+    /// the body as if it were all of it**, also with `whole_answers` once no retry is left. Compare its length with
+    /// `content-length`, or check `size_hint().lower() == 0` after its end.
+    ///
+    /// </div>
     ///
     /// With the feature `tracing`, this function logs a warning (target `http_retry`) if the layer has one policy with
     /// such a part. If the inner service's error already is a `Box<dyn Error + Send + Sync>`, this function changes
@@ -174,7 +184,10 @@ impl<X, C, A, H> RetryLayer<X, C, A, H> {
     /// # }
     /// ```
     #[must_use]
-    pub fn unchanged_errors(self) -> RetryLayer<Unchanged, C, A, H> {
+    pub fn unchanged_errors(self) -> RetryLayer<Unchanged, C, A::Unchanged, H>
+    where
+        A: KeepErrors,
+    {
         if let Routes::One(route) = &self.engine.routes {
             warn_of_lost_errors(route.policy());
         }
@@ -182,7 +195,7 @@ impl<X, C, A, H> RetryLayer<X, C, A, H> {
             engine: self.engine,
             types: PhantomData,
             copies: self.copies,
-            answers: self.answers,
+            answers: self.answers.unchanged(),
         }
     }
 }
@@ -228,7 +241,7 @@ impl<X, C, A> RetryLayer<X, C, A> {
     }
 }
 
-impl<X, C, H> RetryLayer<X, C, Wrapped, H> {
+impl<X, C, H> RetryLayer<X, C, Wrapped<X>, H> {
     /// Returns responses in the inner service's own type: for a stack that requires that type (alloy on hyper requires
     /// `Response<Incoming>`). Default: responses have a [`RetryBody`](crate::RetryBody).
     ///
@@ -244,6 +257,15 @@ impl<X, C, H> RetryLayer<X, C, Wrapped, H> {
     /// | `whole_answers` | responses are not read: the caller gets them at their head |
     /// | `respond` | the last response or error is returned |
     /// | `resume_downloads` | does not compile |
+    /// | a body that ends early without an error of its own | **ends as if it were complete** |
+    ///
+    /// <div class="warning">
+    ///
+    /// The body is the inner service's own, so the layer cannot report that it was cut. On HTTP/2 hyper ends a body
+    /// without an error if its stream is reset, or the connection goes away, with `NO_ERROR`: **the caller gets part of
+    /// the body as if it were all of it**. Compare its length with `content-length`.
+    ///
+    /// </div>
     ///
     /// The first call logs a warning if the policy has `respond` or holds streams back, and so does the first response
     /// whose body would have been read (target `http_retry`, with the feature `tracing`). Responses of reqwest keep

@@ -1,13 +1,13 @@
 //! The layer that also resumes downloads.
 
-use super::errors::{Boxed, Errors};
 use super::layer::RetryLayer;
-use super::marker::{CloneBody, Wrapped};
+use super::marker::{Boxed, CloneBody, Wrapped};
 use super::resume_future::{
     Continuation, ResumeFuture, RetireConnection, RetryResponse, ServiceAgain,
 };
 use super::service::{RetriedBy, Retry};
 use crate::client::connection::ConnectionUsed;
+use crate::client::errors::Errors;
 use crate::client::requests::Requests;
 use crate::client::responses::Responses;
 use crate::resume::DownloadOptions;
@@ -57,7 +57,7 @@ impl<S: Clone, X, C: Clone> Layer<S> for ResumeLayer<X, C> {
     type Service = ResumeService<S, X, C>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        ResumeService(self.0.layer(inner))
+        ResumeService(self.0.layer(inner).with_boxed_bodies())
     }
 }
 
@@ -70,7 +70,7 @@ impl<S: Clone, X, C: Clone> Layer<S> for ResumeLayer<X, C> {
 ///
 /// As for [`Retry`] until the head has arrived; afterwards as for
 /// [`ResumedBody`](crate::resume::ResumedBody).
-pub struct ResumeService<S, X = Boxed, C = CloneBody>(Retry<S, X, C>);
+pub struct ResumeService<S, X = Boxed, C = CloneBody>(Retry<S, X, C, Wrapped>);
 
 impl<S: Clone, X, C: Clone> Clone for ResumeService<S, X, C> {
     fn clone(&self) -> Self {
@@ -124,7 +124,8 @@ where
 {
     type Response = <RetryResponse<S, Q> as Resumable>::Resumed;
     type Error = X::Error;
-    type Future = ResumeFuture<<Retry<S, X, C> as Service<Q>>::Future, Continuation<S, Q, C>>;
+    type Future =
+        ResumeFuture<<Retry<S, X, C, Wrapped> as Service<Q>>::Future, Continuation<S, Q, C>>;
 
     fn poll_ready(
         service: &mut ResumeService<S, X, C>,
@@ -153,7 +154,7 @@ where
         // A request body that would not survive an early response rules a resume out.
         let saved = saved.filter(|saved| C::is_whole(saved, true));
         let continuation = saved.map(|saved| {
-            let sender = ServiceAgain::new(retry.with_boxed_errors(), saved, leave);
+            let sender = ServiceAgain::new(retry.with_boxed_bodies(), saved, leave);
             Continuation::new(sender, terms)
         });
         ResumeFuture::new(retry.call(request), continuation)

@@ -1,7 +1,6 @@
 //! The future of a request whose download may be resumed, and the parts that request its rest.
 
-use super::errors::Boxed;
-use super::marker::Wrapped;
+use super::marker::{Boxed, Wrapped};
 use super::service::Retry;
 use crate::client::requests::{RequestEdit, Requests};
 use crate::client::responses::Responses;

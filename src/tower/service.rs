@@ -1,16 +1,17 @@
 //! The service with retries, and the driver's client that sends through it.
 
-use super::errors::{Boxed, Errors};
-use super::marker::{CloneBody, Wrapped};
+use super::marker::{Boxed, CloneBody, Wrapped};
 use crate::call::{
-    AttemptResult, Call, Client, Driver, DriverStart, ErrorFacts, FirstEnd, OwnError,
-    RequestOptions, http_error_facts,
+    AttemptResult, Call, Client, Driver, DriverStart, ErrorFacts, FirstEnd, RequestOptions,
+    http_error_facts,
 };
 use crate::client::connection::ConnectionUsed;
 use crate::client::error_chain::{error_text, retire_connection, type_in_box};
+use crate::client::errors::Errors;
 use crate::client::requests::Requests;
 use crate::client::responses::Responses;
 use crate::engine::{Engine, Routes};
+use crate::error::LayerError;
 use crate::policy::{Attempt, ErrorKind, RetryPolicy};
 use pin_project_lite::pin_project;
 use std::any::{Any, TypeId, type_name};
@@ -42,7 +43,7 @@ pub struct OneThread;
 /// | type parameter | is | by default | else |
 /// |---|---|---|---|
 /// | `S` | the service below, which must be `Clone` | | |
-/// | `X` | the form of errors | [`Boxed`] | [`Unchanged`](super::marker::Unchanged) |
+/// | `X` | the form of errors, of bodies too | [`Boxed`] | [`Unchanged`](super::marker::Unchanged) |
 /// | `C` | the copies of request bodies | [`CloneBody`] | [`CopyBody`](super::marker::CopyBody), [`RecordBody`](super::marker::RecordBody) |
 /// | `A` | the form of responses | [`Wrapped`] | [`SameType`](super::marker::SameType) |
 /// | `H` | the threads of a call | [`AnyThread`] | [`OneThread`] |
@@ -59,13 +60,14 @@ pub struct OneThread;
 ///
 /// Those of the service below, of `poll_ready` and of calls, each in a `Box<dyn Error + Send + Sync>`; an
 /// [`AttemptTimeout`](crate::AttemptTimeout) or a [`RequestFailed`](crate::report::RequestFailed). With
-/// [`unchanged_errors`](super::RetryLayer::unchanged_errors), only those of the service below, as they are.
+/// [`unchanged_errors`](super::RetryLayer::unchanged_errors), only those of the service below, as they are. Errors of
+/// response bodies have the same form.
 ///
 /// # Cancel safety
 ///
 /// Dropping the future of a call ends it: nothing more is sent, the tokens of an unsent retry go back to the budget,
 /// and no task or timer is left.
-pub struct Retry<S, X = Boxed, C = CloneBody, A = Wrapped, H = AnyThread> {
+pub struct Retry<S, X = Boxed, C = CloneBody, A = Wrapped<X>, H = AnyThread> {
     inner: S,
     engine: Arc<Engine>,
     types: PhantomData<(X, H)>,
@@ -88,20 +90,14 @@ impl<S, X, C, A, H> Retry<S, X, C, A, H> {
         &self.engine
     }
 
-    /// Returns the same service with boxed errors, which can hold those of this crate.
-    pub(super) fn with_boxed_errors(&self) -> Retry<S, Boxed, C, A, H>
+    /// Returns the same service with errors in another form, and with responses whose bodies have boxed errors.
+    pub(super) fn with_boxed_bodies<Y>(&self) -> Retry<S, Y, C, Wrapped, H>
     where
         S: Clone,
         C: Clone,
-        A: Clone,
     {
-        let (copies, answers) = (self.copies.clone(), self.answers.clone());
-        Retry::new(
-            self.inner.clone(),
-            Arc::clone(&self.engine),
-            copies,
-            answers,
-        )
+        let (inner, engine) = (self.inner.clone(), Arc::clone(&self.engine));
+        Retry::new(inner, engine, self.copies.clone(), Wrapped::default())
     }
 
     pub(super) fn copies(&self) -> &C {
@@ -513,7 +509,7 @@ where
         error_text(policy, error, kind)
     }
 
-    fn own_error() -> Option<fn(OwnError) -> X::Error> {
+    fn own_error() -> Option<fn(LayerError) -> X::Error> {
         X::from_own()
     }
 }

@@ -1,5 +1,5 @@
 //! A client that asks for the type of its responses: alloy on hyper, without `keep_response_type`.
-//> expected `Response<Incoming>`, found `Response<RetryBody<Incoming>>`
+//> expected `Response<Incoming>`, found `Response<RetryBody<Incoming
 
 use alloy_rpc_client::RpcClient;
 use alloy_transport_http::{Http, HyperClient};

@@ -50,7 +50,7 @@ fn the_payload_of_an_io_error_is_read() {
 
 #[test]
 fn an_incomplete_body_is_answered_anywhere_in_a_chain() {
-    let half = || IncompleteBody::new(12, 40);
+    let half = || IncompleteBody::new(12, Some(40));
     for error in [BoxError::from(half()), io::Error::other(half()).into()] {
         let error: BoxError = Wrapped(error).into();
         let outcome = outcome_of(&RetryPolicy::background(), &error);
@@ -58,7 +58,7 @@ fn an_incomplete_body_is_answered_anywhere_in_a_chain() {
         let judged = (outcome.class(), outcome.reach());
         assert_eq!(judged, (Class::Transient, Reach::Answered));
         let found = IncompleteBody::of(&*error).unwrap();
-        assert_eq!((found.received(), found.expected()), (12, 40));
+        assert_eq!((found.received(), found.expected()), (12, Some(40)));
         assert_eq!(found.to_string(), "the answer ended after 12 of 40 bytes");
     }
 }

@@ -1,5 +1,6 @@
 //! Bodies that were read in part, or whole.
 
+use super::super::errors::Unchanged;
 use super::super::record::tests::Buffers;
 use super::*;
 use http::HeaderValue;
@@ -15,8 +16,13 @@ fn data(text: &'static str) -> Result<Frame<Bytes>, io::Error> {
     Ok(Frame::data(Bytes::from(text)))
 }
 
+/// A body with boxed errors that the layer has not read.
+fn untouched<B: Body>(body: B) -> RetryBody<B> {
+    RetryBody::untouched(body, false)
+}
+
 fn body(frames: Frames) -> RetryBody<impl Body<Data = Bytes, Error = io::Error> + Unpin> {
-    RetryBody::untouched(StreamBody::new(futures_util::stream::iter(frames)))
+    untouched(StreamBody::new(futures_util::stream::iter(frames)))
 }
 
 fn trailers() -> Result<Frame<Bytes>, io::Error> {
@@ -64,15 +70,15 @@ async fn debug_output_shows_no_bytes_of_the_body() {
 
 #[tokio::test]
 async fn an_untouched_body_is_the_inner_one() {
-    let body = RetryBody::untouched(Full::new(Bytes::from("abc")));
+    let body = untouched(Full::new(Bytes::from("abc")));
     assert_eq!(body.size_hint().exact(), Some(3));
     assert_eq!(body.collect().await.unwrap().to_bytes(), "abc");
-    assert!(RetryBody::untouched(Full::new(Bytes::new())).is_end_stream());
+    assert!(untouched(Full::new(Bytes::new())).is_end_stream());
 }
 
 /// Inspects this many bytes.
-async fn inspect<B: Body<Data = Bytes> + Unpin>(
-    body: &mut RetryBody<B>,
+async fn inspect<B: Body<Data = Bytes> + Unpin, X>(
+    body: &mut RetryBody<B, X>,
     bytes: usize,
     time: impl Future<Output = ()>,
 ) -> (Vec<u8>, Inspected) {
@@ -104,10 +110,10 @@ async fn an_inspection_consumes_nothing() {
 #[tokio::test]
 async fn an_inspection_ends_with_its_time_or_with_the_body() {
     let stalled = futures_util::stream::pending::<Result<Frame<Bytes>, Infallible>>();
-    let mut stalled = RetryBody::untouched(StreamBody::new(stalled));
+    let mut stalled = untouched(StreamBody::new(stalled));
     let seen = inspect(&mut stalled, 4, ready(())).await;
     assert_eq!(seen, (Vec::new(), Inspected::TimeIsUp));
-    let mut short = RetryBody::untouched(Full::new(Bytes::from("ab")));
+    let mut short = untouched(Full::new(Bytes::from("ab")));
     let seen = inspect(&mut short, 4, pending()).await;
     assert_eq!(seen, (b"ab".to_vec(), Inspected::AtTheEnd));
     assert_eq!(short.size_hint().exact(), Some(2));
@@ -128,7 +134,7 @@ async fn an_error_after_the_start_still_comes_after_it() {
 #[tokio::test]
 async fn reading_ends_after_too_many_empty_frames() {
     let empty = futures_util::stream::repeat_with(|| data(""));
-    let mut body = RetryBody::untouched(StreamBody::new(empty));
+    let mut body = untouched(StreamBody::new(empty));
     let seen = inspect(&mut body, 4, pending()).await;
     assert_eq!(seen, (Vec::new(), Inspected::Enough));
     assert!(!body.drain(Version::HTTP_11, 4).await);
@@ -144,11 +150,21 @@ struct Announced<E> {
 
 impl<E> Announced<E> {
     fn new(left: u64, frames: Vec<Result<Frame<Bytes>, E>>) -> RetryBody<Self> {
-        RetryBody::untouched(Self {
+        Self::in_form(left, frames)
+    }
+
+    /// A body whose errors keep their type.
+    fn unchanged(left: u64, frames: Vec<Result<Frame<Bytes>, E>>) -> RetryBody<Self, Unchanged> {
+        Self::in_form(left, frames)
+    }
+
+    fn in_form<X>(left: u64, frames: Vec<Result<Frame<Bytes>, E>>) -> RetryBody<Self, X> {
+        let body = Self {
             frames: frames.into_iter(),
             left,
             counts: true,
-        })
+        };
+        RetryBody::untouched(body, false)
     }
 }
 
@@ -190,7 +206,7 @@ fn last<E>() -> Result<Frame<Bytes>, E> {
 }
 
 /// The bytes and the trailers of a body, and the error that it ends with.
-async fn read<B>(body: &mut RetryBody<B>) -> (String, bool, Option<B::Error>)
+async fn read<B>(body: &mut B) -> (String, bool, Option<B::Error>)
 where
     B: Body<Data = Bytes> + Unpin,
 {
@@ -250,7 +266,6 @@ async fn half_a_body_beyond_the_limit_ends_with_an_error() {
         assert!(body.frame().await.is_none());
     }
     let mut seen = Announced::<BoxError>::new(9, frames());
-    seen.expect_length();
     let inspected = inspect(&mut seen, 99, pending()).await;
     assert_eq!(inspected, (b"abcdef".to_vec(), Inspected::AtAnError));
     assert!(shown(read(&mut seen).await.2).is_some());
@@ -269,7 +284,7 @@ async fn a_body_that_breaks_has_no_second_error() {
 
 #[tokio::test]
 async fn a_type_without_such_an_error_still_tells_what_is_missing() {
-    let mut body = Announced::<Infallible>::new(9, vec![chunk("abc")]);
+    let mut body = Announced::<Infallible>::unchanged(9, vec![chunk("abc")]);
     let filled = body.fill(100, pending()).await;
     assert!(matches!(filled, ReadEnd::ToAnEarlyEnd(_)));
     let (text, _, error) = read(&mut body).await;
@@ -280,9 +295,9 @@ async fn a_type_without_such_an_error_still_tells_what_is_missing() {
     );
 
     // So that a layer around it notices it too.
-    let mut inner = Announced::<Infallible>::new(9, vec![]);
+    let mut inner = Announced::<Infallible>::unchanged(9, vec![]);
     inner.fill(100, pending()).await;
-    let mut outer = RetryBody::untouched(inner);
+    let mut outer = untouched(inner);
     let filled = outer.fill(100, pending()).await;
     assert!(matches!(filled, ReadEnd::ToAnEarlyEnd(_)));
 }
@@ -306,17 +321,47 @@ async fn a_complete_body_is_no_early_end() {
 }
 
 #[tokio::test]
-async fn without_a_limit_half_a_body_ends_as_the_client_ends_it() {
-    let mut body = Announced::<BoxError>::new(9, vec![chunk("abc"), chunk("def")]);
-    inspect(&mut body, 2, pending()).await;
+async fn half_a_body_that_was_not_filled_ends_with_an_error() {
+    let half = || Announced::<io::Error>::new(9, vec![chunk("abc"), chunk("def"), last()]);
+    let mut seen = half();
+    inspect(&mut seen, 2, pending()).await;
+    let mut drained = half();
+    assert!(!drained.drain(Version::HTTP_11, 100).await);
+    for mut body in [half(), seen, drained] {
+        let (text, has_trailers, error) = read(&mut body).await;
+        assert_eq!((&*text, has_trailers), ("abcdef", true));
+        assert_eq!(shown(error).unwrap(), "the answer ended after 6 of 9 bytes");
+        assert_eq!(body.size_hint().exact(), Some(0));
+        assert!(body.is_end_stream());
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_shows_its_end_needs_no_length() {
+    // It never shows it, since it has no `is_end_stream` of its own.
+    let cut = || StreamBody::new(futures_util::stream::iter([data("ab")]));
+    let mut body: RetryBody<_> = RetryBody::untouched(cut(), true);
     let (text, _, error) = read(&mut body).await;
-    assert_eq!((&*text, error.is_none()), ("abcdef", true));
+    let error = error.unwrap();
+    let incomplete = IncompleteBody::of(&*error).unwrap();
+    assert_eq!((&*text, incomplete.received()), ("ab", 2));
+    assert_eq!(incomplete.expected(), None);
+    assert_eq!(
+        error.to_string(),
+        "the answer ended after 2 bytes, before its end"
+    );
+    let mut filled: RetryBody<_> = RetryBody::untouched(cut(), true);
+    let end = filled.fill(100, pending()).await;
+    assert!(matches!(end, ReadEnd::ToAnEarlyEnd(_)));
+    let whole = Full::new(Bytes::from("ab"));
+    let mut whole: RetryBody<_> = RetryBody::untouched(whole, true);
+    assert!(read(&mut whole).await.2.is_none());
 }
 
 #[cfg(feature = "reqwest")]
 #[tokio::test]
 async fn half_a_body_never_becomes_plain_bytes() {
-    let half = || Announced::<Infallible>::new(9, vec![chunk("abc")]);
+    let half = || Announced::<Infallible>::unchanged(9, vec![chunk("abc")]);
     let mut filled = half();
     filled.fill(100, pending()).await;
     let mut seen = half();
@@ -325,7 +370,7 @@ async fn half_a_body_never_becomes_plain_bytes() {
         let body = body.into_bytes().unwrap_err();
         assert_eq!(body.size_hint().exact(), Some(9));
     }
-    let mut whole = Announced::<Infallible>::new(3, vec![chunk("abc")]);
+    let mut whole = Announced::<Infallible>::unchanged(3, vec![chunk("abc")]);
     whole.fill(100, pending()).await;
     assert_eq!(whole.into_bytes().unwrap(), "abc");
 }

@@ -1,12 +1,11 @@
 //! Bodies that are read to their end before the caller gets them.
 
-use super::{FrameRead, MAX_FRAMES, ReadSoFar, RetryBody};
-use crate::client::error_chain::downcast_box;
+use super::{BodyFailure, MAX_FRAMES, RetryBody};
 use crate::error::IncompleteBody;
 use bytes::Bytes;
 use http_body::Body;
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::task::{Context, Poll, ready};
 
 /// The point at which the reading of a body stopped.
@@ -17,8 +16,7 @@ pub(crate) enum ReadEnd<'a, E> {
     WhileTimeAllowed,
     /// The caller gets the error too, after the data before it.
     ToAnError(&'a E),
-    /// The body ended before its announced length. The caller gets this error too, if the body's error type can hold
-    /// it.
+    /// The body ended early. The caller gets this error too, if the body's error type can hold it.
     ToAnEarlyEnd(IncompleteBody),
 }
 
@@ -26,23 +24,14 @@ pub(crate) enum ReadEnd<'a, E> {
 enum WholeEnd {
     /// The body ended or failed.
     AtTheEnd,
-    TooEarly(IncompleteBody),
     AtTheLimit,
     TimeIsUp,
 }
 
-impl<B> RetryBody<B>
+impl<B, X> RetryBody<B, X>
 where
-    B: Body<Data = Bytes> + Unpin + 'static,
+    B: Body<Data = Bytes> + Unpin,
 {
-    /// Makes the body end with an error if it ends before the length that it announces now, and if its error type can
-    /// hold that error.
-    pub(crate) fn expect_length(&mut self) {
-        let Self { read, rest } = self;
-        let read = read.get_or_insert_with(|| ReadSoFar::before(rest.as_ref()));
-        read.early_end = Some(downcast_box);
-    }
-
     /// Reads at most `bytes` bytes of the body while the time allows; the caller still gets all of it.
     pub(crate) async fn fill(
         &mut self,
@@ -52,8 +41,6 @@ where
         // A finished body, such as that of a response to HEAD, may still announce a length.
         if self.rest.as_ref().is_some_and(Body::is_end_stream) {
             self.rest = None;
-        } else {
-            self.expect_length();
         }
         let mut time = pin!(time);
         let ended = poll_fn(|cx| match self.poll_fill(cx, bytes) {
@@ -61,18 +48,18 @@ where
             Poll::Pending => time.as_mut().poll(cx).map(|()| WholeEnd::TimeIsUp),
         });
         match ended.await {
-            WholeEnd::AtTheEnd => match self.read.as_ref().and_then(|read| read.error.as_ref()) {
-                Some(error) => ReadEnd::ToAnError(error),
+            WholeEnd::AtTheEnd => match self.failure() {
+                Some(BodyFailure::Error(error)) => ReadEnd::ToAnError(error),
+                Some(BodyFailure::Incomplete(body)) => ReadEnd::ToAnEarlyEnd(*body),
                 None => ReadEnd::ToTheEnd,
             },
-            WholeEnd::TooEarly(error) => ReadEnd::ToAnEarlyEnd(error),
             WholeEnd::AtTheLimit => ReadEnd::ToTheLimit,
             WholeEnd::TimeIsUp => ReadEnd::WhileTimeAllowed,
         }
     }
 
     fn poll_fill(&mut self, cx: &mut Context<'_>, bytes: u64) -> Poll<WholeEnd> {
-        while let Some(rest) = &mut self.rest {
+        while let Some(rest) = &self.rest {
             let (announced, read) = (rest.size_hint().lower(), self.read.get_or_insert_default());
             let so_far = u64::try_from(read.data.len()).unwrap_or(u64::MAX);
             // Empty frames bring the end no nearer.
@@ -85,42 +72,30 @@ where
                 read.data
                     .reserve_exact(usize::try_from(announced).unwrap_or_default());
             }
-            match ready!(read.poll_more(Pin::new(rest), cx)) {
-                FrameRead::Frame => {}
-                FrameRead::Error => self.rest = None,
-                FrameRead::End => {
-                    // hyper ends a body like this if its stream is reset, or its connection goes away, with NO_ERROR.
-                    let early = read.incomplete();
-                    self.rest = None;
-                    if let Some(early) = early {
-                        return Poll::Ready(WholeEnd::TooEarly(early));
-                    }
-                }
-            }
+            ready!(self.poll_more(cx));
         }
         Poll::Ready(WholeEnd::AtTheEnd)
     }
 }
 
-impl<B> RetryBody<B>
+impl<B, X> RetryBody<B, X>
 where
     B: Body<Data = Bytes>,
 {
-    /// Returns all bytes of a body that was read to a regular end, at its announced length and without trailers.
+    /// Returns all bytes of a body that was read to a regular end, without trailers.
     ///
     /// # Errors
     ///
     /// The body itself, if it is any other.
     #[cfg(feature = "reqwest")]
-    pub(crate) fn into_bytes(self) -> Result<Bytes, Self> {
-        match (self.read, self.rest) {
-            (None, None) => Ok(Bytes::new()),
-            (Some(read), None)
-                if read.error.is_none() && read.trailers.is_none() && read.missing() == 0 =>
-            {
-                Ok(read.data.into())
-            }
-            (read, rest) => Err(Self { read, rest }),
+    pub(crate) fn into_bytes(mut self) -> Result<Bytes, Self> {
+        if self.rest.is_some() {
+            return Err(self);
+        }
+        match self.read.take() {
+            None => Ok(Bytes::new()),
+            Some(read) if read.failure.is_none() && read.trailers.is_none() => Ok(read.data.into()),
+            read => Err(Self { read, ..self }),
         }
     }
 }

@@ -89,7 +89,8 @@ pub(super) fn by_tower<X, E>(
 ) -> Played
 where
     Retry<Script, X>:
-        Service<Request<String>, Response = Response<RetryBody<ScriptBody>>, Error = E>,
+        Service<Request<String>, Response = Response<RetryBody<ScriptBody, X>>, Error = E>,
+    RetryBody<ScriptBody, X>: http_body::Body<Data = bytes::Bytes, Error: std::fmt::Debug>,
 {
     let bench = Bench::of(case);
     let service = settings(bench.layer()).layer(bench.script.clone());

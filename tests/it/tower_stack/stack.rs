@@ -28,7 +28,7 @@ use tower_test::mock::{Handle, Mock, SendResponse, pair};
 pub(super) type Body = UnsyncBoxBody<Bytes, Infallible>;
 pub(super) type Request = http::Request<String>;
 pub(super) type Response = http::Response<Body>;
-pub(super) type Answer = http::Response<RetryBody<Body>>;
+pub(super) type Answer<X = Boxed> = http::Response<RetryBody<Body, X>>;
 
 pub(super) const SECOND: Duration = Duration::from_secs(1);
 /// The wait before every retry of [`policy`].
@@ -148,11 +148,11 @@ impl<X, S> Stack<X, S> {
 
 impl<X, S, E> Stack<X, S>
 where
-    Retry<S, X>: Service<Request, Response = Answer, Error = E, Future: 'static>,
+    Retry<S, X>: Service<Request, Response = Answer<X>, Error = E, Future: 'static>,
     E: std::fmt::Debug,
 {
     /// Sends a request as far as it goes by itself.
-    pub(super) fn start(&mut self, request: Request) -> Call<E> {
+    pub(super) fn start(&mut self, request: Request) -> Call<E, X> {
         let ready = self.service.ready().now_or_never();
         let service = ready.expect("ready").unwrap();
         let mut call = Call(Box::pin(service.call(request)));
@@ -161,14 +161,14 @@ where
     }
 
     /// A call whose first attempt was answered.
-    pub(super) fn answered(&mut self, request: Request, response: Response) -> Call<E> {
+    pub(super) fn answered(&mut self, request: Request, response: Response) -> Call<E, X> {
         let call = self.start(request);
         self.answer(response);
         call
     }
 
     /// Lets the time of the next retry come, and the retry go out.
-    pub(super) fn next_retry(&mut self, call: &mut Call<E>) {
+    pub(super) fn next_retry(&mut self, call: &mut Call<E, X>) {
         assert!(call.is_pending());
         self.runtime.advance(DELAY);
         assert!(call.is_pending());
@@ -176,14 +176,16 @@ where
 }
 
 /// A call that goes on only when it is polled by hand.
-pub(super) struct Call<E = BoxError>(Pin<Box<dyn Future<Output = Result<Answer, E>>>>);
+pub(super) struct Call<E = BoxError, X = Boxed>(
+    Pin<Box<dyn Future<Output = Result<Answer<X>, E>>>>,
+);
 
-impl<E> Call<E> {
+impl<E, X> Call<E, X> {
     pub(super) fn is_pending(&mut self) -> bool {
         self.0.as_mut().now_or_never().is_none()
     }
 
-    pub(super) fn end(mut self) -> Result<Answer, E> {
+    pub(super) fn end(mut self) -> Result<Answer<X>, E> {
         self.0.as_mut().now_or_never().expect("the call is over")
     }
 }
@@ -273,10 +275,10 @@ pub(super) fn sent_through<X>(
     layer: RetryLayer<X>,
     client: &Script,
     request: Request,
-) -> Result<http::Response<RetryBody<ScriptBody>>, BoxError>
+) -> Result<http::Response<RetryBody<ScriptBody, X>>, BoxError>
 where
     Retry<Script, X>:
-        Service<Request, Response = http::Response<RetryBody<ScriptBody>>, Error = BoxError>,
+        Service<Request, Response = http::Response<RetryBody<ScriptBody, X>>, Error = BoxError>,
 {
     let service = layer.runtime(ManualRuntime::new()).layer(client.clone());
     let sent = service.oneshot(request).now_or_never();

@@ -9,7 +9,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use h2::Reason;
 use http::{HeaderMap, HeaderValue};
 use http_body::{Body, Frame};
-use http_body_util::StreamBody;
+use http_body_util::{BodyExt, StreamBody};
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::testing::ManualRuntime;
 use http_retry::tower::RetryLayer;
@@ -120,4 +120,23 @@ async fn with_reqwest_an_early_answer_is_returned() {
     let request = request.body(reqwest::Body::wrap_stream(produced));
     let answer = in_time(request.send()).await;
     assert_left(&server, answer.unwrap().status(), &slot);
+}
+
+/// The server takes no more of the request once it has responded, and resets the stream without an error.
+#[tokio::test]
+async fn a_response_to_half_a_request_is_whole() {
+    for whole in [0, 1_000] {
+        let server = Http2Server::start([Act::AnswerAfter(10, 200)]).await;
+        let (sender, produced) = channel();
+        sender.send(text(10)).unwrap();
+        let policy = without_waits(3).to_builder().whole_answers(whole).build();
+        let retries = RetryLayer::new(policy.unwrap()).runtime(ManualRuntime::paused());
+        let client = retries.layer(bare_hyper(Speaks::Http2));
+        let body = ReplayBody::new(body_of(Box::pin(produced)));
+        let request = http::Request::put(server.url("/")).body(body).unwrap();
+        let answer = in_time(client.oneshot(request)).await.unwrap();
+        let body = in_time(answer.into_body().collect()).await.unwrap();
+        assert_eq!(body.to_bytes(), "answer");
+        assert_eq!(server.received().len(), 1);
+    }
 }

@@ -141,12 +141,25 @@ impl Connection {
             Turn::Close => None,
             Turn::Stall => Some(()),
             Turn::Body(breaks) => {
-                self.start_body(stream).await?;
+                self.start_body(stream, &CONTENT_LENGTH).await?;
                 self.break_body(breaks, stream).await
             }
             Turn::WholeBody => {
-                self.start_body(stream).await?;
+                self.start_body(stream, &CONTENT_LENGTH).await?;
                 self.write(DATA, END_STREAM, stream, b"wered.").await
+            }
+            Turn::PartOfUnknown(breaks) => {
+                self.start_body(stream, &[]).await?;
+                self.break_body(breaks, stream).await
+            }
+            Turn::Unknown { reset } => {
+                self.start_body(stream, &[]).await?;
+                self.write(DATA, END_STREAM, stream, b"wered.").await?;
+                if reset {
+                    let breaks = Breaks::Reset(Reason::NO_ERROR);
+                    self.break_body(breaks, stream).await?;
+                }
+                Some(())
             }
             Turn::LengthAlone(status) => {
                 let status = status.to_string();
@@ -162,9 +175,9 @@ impl Connection {
         }
     }
 
-    async fn start_body(&mut self, stream: u32) -> Option<()> {
+    async fn start_body(&mut self, stream: u32, headers: &[u8]) -> Option<()> {
         // `:status: 200`, the entry 8 of HPACK's static table.
-        let block = [&[0x88], &CONTENT_LENGTH[..]].concat();
+        let block = [&[0x88], headers].concat();
         self.write(HEADERS, END_HEADERS, stream, &block).await?;
         self.write(DATA, 0, stream, b"ans").await
     }

@@ -21,6 +21,12 @@ pub(crate) enum Turn {
     Body(Breaks),
     /// Answers 200 and all of that body: `answered.`.
     WholeBody,
+    /// Answers 200 and a part of a body of no told length, which then breaks.
+    PartOfUnknown(Breaks),
+    /// Answers 200 and all of such a body: `answered.`. If it is set, the stream is reset after its end.
+    Unknown {
+        reset: bool,
+    },
     /// Answers with this status and the length of that body, without a body.
     LengthAlone(u16),
     /// Writes something that is not HTTP/2.

@@ -43,7 +43,7 @@ impl Ending {
 
     pub(crate) async fn of_hyper<B>(result: Result<Response<B>, impl Into<BoxError>>) -> Self
     where
-        B: Body<Error = hyper::Error>,
+        B: Body<Error: Into<BoxError>>,
     {
         let response = match result {
             Err(error) => return Self::failed(None, Face::of_hyper(&*error.into())),
@@ -55,7 +55,7 @@ impl Ending {
                 status,
                 error: None,
             },
-            Err(error) => Self::failed(status, Face::of_hyper(&error)),
+            Err(error) => Self::failed(status, Face::of_hyper(&*error.into())),
         }
     }
 

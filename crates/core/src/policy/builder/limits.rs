@@ -178,9 +178,8 @@ impl RetryPolicyBuilder {
     /// repeated after a broken body; the caller then gets the head, the bytes that came, and the error.
     ///
     /// A body that ends before its declared length is broken too, even if the client ends it without an error, as hyper
-    /// may on HTTP/2. The caller then gets an `IncompleteBody` error, if the body's error type can hold it; hyper's own
-    /// cannot. Without a declared length, an early end without an error cannot be told from a real one. The guide has
-    /// the rules.
+    /// may on HTTP/2. The caller then gets an `IncompleteBody` error, unless the layer keeps the body's own error type.
+    /// Without a declared length, only a body that is hyper's own shows such an end. The guide has the rules.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
