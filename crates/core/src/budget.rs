@@ -161,9 +161,9 @@ impl RetryBudget {
 
     /// Names the budget and its clones for metrics and reports; the first name counts. An unlimited budget has none.
     ///
-    /// A budget of [`ServiceBudgets`] has the name of its service or host, and one that a document or `Services` names
-    /// is `budgets.NAME`. Any other gets the name of the first service that it pays for, so name one that several
-    /// services share.
+    /// A budget of [`ServiceBudgets`] or of a fleet has the name of its service or host, and one that a document or
+    /// `Services` names is `budgets.NAME`. Any other gets the name of the first service that it pays for, so name one
+    /// that several services share.
     ///
     /// ```
     /// use http_retry::RetryBudget;

@@ -145,7 +145,8 @@ impl Fleet {
         service: &str,
         budget: RetryBudgetBuilder,
     ) -> Result<RetryBudget, ConfigError> {
-        Ok(join(&self.0.shared, service, budget.terms()?))
+        let budget = join(&self.0.shared, service, budget.terms()?);
+        Ok(budget.named(service))
     }
 
     /// Returns the status of this process in the fleet, for a health page. It sends nothing, and returns the last known

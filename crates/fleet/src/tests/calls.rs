@@ -64,3 +64,12 @@ async fn each_host_has_its_own_budget() {
     let names = store.with(|state| state.buckets.len());
     assert_eq!((names, earned.last()), (2, Some(&2)), "{earned:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_budget_has_the_name_of_its_service() {
+    let fleet = Memory::default().fleet();
+    let orders = fleet.budget("orders", RetryBudget::builder()).unwrap();
+    let of_a_host = fleet.budgets().get("a.example");
+    let names = [orders.name(), of_a_host.name()];
+    assert_eq!(names, [Some("orders"), Some("a.example")]);
+}
