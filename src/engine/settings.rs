@@ -66,7 +66,7 @@ macro_rules! engine_settings {
             self.observer(on_event)
         }
 
-        /// Adds an observer, such as `MetricsObserver`. Default: none.
+        /// Adds an observer, such as `MetricsObserver`; a closure goes to [`observe`](Self::observe). Default: none.
         ///
         /// Observers are called in the order in which they were added. An HTTP request that is observed takes about 4.5
         /// KiB while it is under way, since the whole retry loop then runs from its first attempt on.

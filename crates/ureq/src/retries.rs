@@ -91,8 +91,8 @@ impl Retries {
         self.observer(on_event)
     }
 
-    /// Adds an observer, such as `MetricsObserver`. Default: none. Observers are called in the order in which they were
-    /// added.
+    /// Adds an observer, such as `MetricsObserver`; a closure goes to [`observe`](Self::observe). Default: none.
+    /// Observers are called in the order in which they were added.
     #[must_use]
     pub fn observer(mut self, observer: impl Observer) -> Self {
         self.engine.observe(observer);
