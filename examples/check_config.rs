@@ -82,9 +82,9 @@ fn read(file: &Path) -> anyhow::Result<Document> {
     let name = file.display();
     let ending = file.extension().and_then(|ending| ending.to_str());
     let parse: fn(&str) -> anyhow::Result<Document> = match ending {
-        Some("yaml" | "yml") => |text| Ok(serde_yaml_ng::from_str(text)?),
-        Some("toml") => |text| Ok(toml::from_str(text)?),
-        Some("json") => |text| Ok(serde_json::from_str(text)?),
+        Some("yaml" | "yml") => |text| Ok(Document::from_text(text, serde_yaml_ng::from_str)?),
+        Some("toml") => |text| Ok(Document::from_text(text, toml::from_str)?),
+        Some("json") => |text| Ok(Document::from_text(text, serde_json::from_str)?),
         _ => bail!("{name}: its name must end in .yaml, .yml, .toml or .json"),
     };
     let text = fs::read_to_string(file).with_context(|| name.to_string())?;

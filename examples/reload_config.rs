@@ -103,7 +103,8 @@ services:
 }
 
 fn read(file: &Path) -> anyhow::Result<Document> {
-    Ok(serde_yaml_ng::from_str(&fs::read_to_string(file)?)?)
+    let text = fs::read_to_string(file)?;
+    Ok(Document::from_text(&text, serde_yaml_ng::from_str)?)
 }
 
 /// What is left of the budget, which a change of other things leaves alone.
