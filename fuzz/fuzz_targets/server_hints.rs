@@ -98,28 +98,37 @@ impl Read {
         let refused = self.status == StatusCode::TOO_MANY_REQUESTS;
         match hints.asked() {
             Some(asked) if refused => assert!(quota.reset <= asked),
-            None if quota.remaining == 0 => assert!(hints.delay() >= Some(quota.reset)),
+            // A quota that is back at once asks for no wait.
+            None if quota.remaining == 0 => {
+                assert!(hints.delay().unwrap_or_default() >= quota.reset);
+            }
             _ => {}
         }
     }
 
-    /// No longer than the largest number in any of the lines that count, or than until the date in one; and never shorter
+    /// No longer than the numbers in the lines that count can stand for, or than until a date in one; and never shorter
     /// than a number of seconds alone.
     fn check_asked(&self, headers: &HeaderMap, hints: ServerHints) {
-        let lines = MILLISECONDS.into_iter().chain(["retry-after"]);
-        let lines = lines.flat_map(|name| {
-            let values = headers.get_all(name).iter();
-            values.map(move |value| longest(name, value.as_bytes()))
-        });
-        let most = lines.max();
+        let lines = headers.iter().filter(|(name, _)| asks(name.as_str()));
+        let most = lines.map(|(name, value)| longest(name.as_str(), value.as_bytes()));
+        let most = most.max();
         assert!(hints.asked() <= most, "{hints:?} is more than {most:?}");
         if MILLISECONDS.iter().any(|name| headers.contains_key(*name)) {
             return;
         }
-        for value in headers.get_all("retry-after").iter().take(MOST_LINES) {
-            let text = value.as_bytes();
+        let lines: Vec<&[u8]> = headers
+            .get_all("retry-after")
+            .iter()
+            .map(HeaderValue::as_bytes)
+            .collect();
+        let commas = lines.iter().copied().flatten().filter(|byte| **byte == b',');
+        if lines.len().saturating_add(commas.count()) > MOST_LINES {
+            return;
+        }
+        for text in lines {
             let digits = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
-            if digits && text.len() <= MOST_BYTES {
+            // A larger number is a point in time.
+            if digits && text.len() <= MOST_BYTES && number(text) < 1_000_000_000 {
                 assert!(hints.asked() >= Some(Duration::from_secs(number(text))));
             }
         }
@@ -162,17 +171,35 @@ impl Read {
     }
 }
 
+/// Whether a header may set the delay that is asked for, and not only the reset of a quota.
+fn asks(name: &str) -> bool {
+    let own = ["retry-", "x-retry-", "x-throttle-wait-"];
+    MILLISECONDS.contains(&name)
+        || own.iter().any(|start| name.starts_with(start))
+        || (name.contains("limit-") && name.contains("retry"))
+}
+
 /// The longest time that a header's text can stand for.
 fn longest(name: &str, text: &[u8]) -> Duration {
     let runs = text.split(|byte| !byte.is_ascii_digit());
     // What stands behind a point adds less than one.
-    let most = runs.map(number).max().unwrap_or_default().saturating_add(1);
+    let runs = runs.filter(|run| !run.is_empty());
+    let runs: Vec<u64> = runs.map(|run| number(run).saturating_add(1)).collect();
+    let most = runs.iter().copied().max().unwrap_or(1);
+    // Too many digits ask for the longest time there is.
+    if most == u64::MAX {
+        return Duration::MAX;
+    }
     if MILLISECONDS.contains(&name) {
         return Duration::from_millis(most);
     }
-    let date = std::str::from_utf8(text.trim_ascii())
-        .ok()
-        .and_then(|text| httpdate::parse_http_date(text).ok());
-    let until = date.map_or(Duration::ZERO, |_| LAST_DATE);
-    until.max(Duration::from_secs(most))
+    // With a time of day it may be a date.
+    let is_date = text.contains(&b':') || text.contains(&b'T') || text.contains(&b't');
+    let until = if is_date { LAST_DATE } else { Duration::ZERO };
+    if name == "retry-after" {
+        return until.max(Duration::from_secs(most));
+    }
+    // A duration with units, none longer than a day.
+    let days = runs.iter().fold(1_u64, |sum, run| sum.saturating_add(*run));
+    until.max(Duration::from_secs(days.saturating_mul(86_400)))
 }

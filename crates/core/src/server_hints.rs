@@ -3,12 +3,16 @@
 //!
 //! The delay, the gate and the report use the same [`ServerHints`], so they agree on every header.
 //!
-//! A head is read in one pass over its names: at most 64 lines of each header (64 in all for the headers that each name
-//! one of several quotas), 1,024 bytes of a line, 64 items of a list, and 16 parameters of an item. A longer line or
-//! name cannot be read. The work is therefore bounded, whatever a server sends.
+//! One header is one list (RFC 9110 section 5.3): `a: 6` twice and `a: 6, 6` are read alike.
+//!
+//! A head is read in one pass over its names: at most 64 lines and 64 elements of each header (64 lines in all for the
+//! headers that each name one of several quotas), 1,024 bytes of a line, 64 items of a list, and 16 parameters of an
+//! item. A longer line or name cannot be read. The work is therefore bounded, whatever a server sends.
 
 mod date;
 mod duration;
+mod list;
+mod names;
 mod prose;
 mod quota;
 #[cfg(test)]
@@ -21,13 +25,16 @@ pub use unit::Unit;
 pub use date::RetryTime;
 #[cfg(feature = "json")]
 pub(crate) use duration::header_duration;
+pub(crate) use list::{elements, split};
+pub(crate) use names::HeaderSet;
 pub(crate) use prose::{date_in_prose, delay_in_prose};
 
-use date::{Clock, http_date};
+use date::Clock;
 use duration::{millis, seconds};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use list::MAX_ELEMENTS;
+use names::{DELAYS, DelayForm, Header, after_prefix, may_be_a_hint, names_a_quota};
 use quota::Quotas;
-use std::fmt;
 use std::time::Duration;
 
 /// The retry delay and the quota in a response's head.
@@ -35,24 +42,38 @@ use std::time::Duration;
 /// The first readable one of these headers sets the delay:
 ///
 /// 1. `retry-after-ms`, `x-ms-retry-after-ms`, `x-amz-retry-after`: milliseconds, rounded up to an integer.
-/// 2. `retry-after`: seconds, with or without decimals (rounded up to a millisecond), or an HTTP-date. If there are
-///    several lines, the latest time counts.
-/// 3. If a quota is spent, its reset: `ratelimit` with `ratelimit-policy`, and `ratelimit-reset`, `x-ratelimit-reset`,
-///    `x-ratelimit-reset-tokens` and similar. If several quotas are spent, the latest reset counts. A quota is spent if
-///    nothing remains of it; on a 429 that names no spent quota, also if the head does not state the remainder.
+/// 2. `retry-after`: seconds, with or without decimals (rounded up to a millisecond), a Unix time, or a date.
+/// 3. `x-retry-after`, `x-retry-in`, and others whose names say what they hold: `x-retry-after-milliseconds`,
+///    `retry-after-seconds`, `x-throttle-wait-seconds`.
+/// 4. The retry time of a limit that was met: `x-ratelimit-retry-after`, `x-rate-limit-retry-after-seconds` and similar.
+///    Some servers send it with every response, so it counts on a 429, and elsewhere if the quota is spent.
+/// 5. If a quota is spent, its reset: `ratelimit` with `ratelimit-policy`, and `ratelimit-reset`, `x-ratelimit-reset`,
+///    `x-ratelimit-reset-tokens`, `ratelimit-resettime`, `x-ratelimit-next` and similar. If several quotas are spent,
+///    the latest reset counts. A quota is spent if nothing remains of it; on a 429 that names no spent quota, also if
+///    the head does not state the remainder.
 ///
-/// A reset is a number of seconds (a Unix time from 1,000,000,000 on, in milliseconds from 1,000,000,000,000 on), a
-/// duration with units (`1m30s`), an RFC 3339 date or an HTTP-date; `t` of `ratelimit` is never a Unix time. A spent
-/// quota without a reset is back after its policy's window. A quota of calls in flight (`concurrent-requests`) has no
-/// window: only its own `t` counts.
+/// If a header has several values, in several lines or folded into one, the latest time counts.
+///
+/// A number is a Unix time from 1,000,000,000 on: in seconds, and in milliseconds, microseconds or nanoseconds if it is
+/// as large as one of today. The headers from 3 on hold a number in the unit that their name states (`-ms`,
+/// `-milliseconds`, `-seconds`, `-minutes`; else seconds), a duration with units (`1m30s`), or a date; `t` of
+/// `ratelimit` is never a Unix time, and `x-ratelimit-next` is always a point in time. A spent quota without a reset is
+/// back after its policy's window. A quota of calls in flight (`concurrent-requests`) has no window: only its own `t`
+/// counts.
+///
+/// A date is an HTTP-date, also with `UTC` or an offset in place of `GMT` or without a weekday, or an ISO 8601 date with
+/// an offset.
 ///
 /// A header that cannot be read is skipped and listed in [`ServerHints::unreadable`]. A time in the past asks for no
-/// wait. Dates are relative to the response's own `date` if that is valid, else to the wall clock.
+/// wait. Dates are relative to the time at the sender, which is the response's own `date` plus its `age`; if `date` is
+/// missing, invalid or contradicts itself, to the wall clock.
 ///
 /// # Source
 ///
-/// RFC 9110 section 10.2.3 for `retry-after` and 5.6.7 for dates; draft-ietf-httpapi-ratelimit-headers for the quota
-/// headers, and for the precedence of `retry-after`; Azure, AWS and OpenAI for the millisecond forms.
+/// RFC 9110 section 10.2.3 for `retry-after`, 5.3 for lists and 5.6.7 for dates; RFC 9111 section 4.2.3 for `age`;
+/// draft-ietf-httpapi-ratelimit-headers for the quota headers, and for the precedence of `retry-after`; Azure, AWS and
+/// OpenAI for the millisecond forms; Docker Hub and Cloud Foundry for Unix times; Traefik, Symfony, OpenSky,
+/// BigCommerce, GitLab and Akamai for names of the third to the fifth kind.
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue, StatusCode};
@@ -83,7 +104,7 @@ impl ServerHints {
     /// Reads the head of a response with any status. `wall` is the time since 1970-01-01T00:00:00Z; dates are measured
     /// against it if the response has no valid `date` of its own.
     ///
-    /// The work is bounded, whatever a server sends: 64 lines of a header, 1,024 bytes of a line.
+    /// The work is bounded, whatever a server sends: 64 lines and values of a header, 1,024 bytes of a line.
     #[must_use]
     pub fn read(status: StatusCode, headers: &HeaderMap, wall: Duration) -> Self {
         let mut head = ResponseHead::new(headers, wall);
@@ -98,31 +119,38 @@ impl ServerHints {
         }
         let quotas = Quotas::read(&mut head);
         let quota = quotas.tightest();
+        let throttled = status == StatusCode::TOO_MANY_REQUESTS;
+        let asked = asked.or(quotas.asked(throttled));
         Self {
             asked,
-            spent: quotas.spent(status == StatusCode::TOO_MANY_REQUESTS),
+            spent: quotas.spent(throttled),
             quota: quota.map(|quota| quota.after(status, asked.map(|asked| asked.delay))),
             unreadable: head.unreadable,
         }
     }
 
-    /// Returns the delay that the head asks for, if any: [`ServerHints::asked`], else [`ServerHints::reset`]. Zero is a
-    /// delay: the server allows a retry now.
+    /// Returns the delay that the head asks for, if any: [`ServerHints::asked`], else [`ServerHints::reset`] if that is
+    /// not zero. Zero is a delay in the former: the server allows a retry now.
     #[must_use]
     pub fn delay(&self) -> Option<Duration> {
-        self.asked().or(self.reset())
+        self.requested().map(|asked| asked.delay)
     }
 
     /// Returns the name of the header that sets [`ServerHints::delay`]. For an unusual header that names one of several
     /// quotas, only its prefix (`x-ratelimit-*`).
     #[must_use]
     pub fn header(&self) -> Option<&'static str> {
-        let asked = self.asked.or(self.spent);
-        asked.map(|asked| asked.header.name())
+        self.requested().map(|asked| asked.header.name())
     }
 
-    /// Returns the delay of `retry-after` or a millisecond header, if any; if there are several, the first in the order
-    /// above.
+    fn requested(&self) -> Option<RequestedDelay> {
+        // A quota that is back already asks for nothing.
+        let reset = self.spent.filter(|spent| !spent.delay.is_zero());
+        self.asked.or(reset)
+    }
+
+    /// Returns the delay of `retry-after` or another header of the first four kinds, if any; if there are several, the
+    /// first in the order above.
     #[must_use]
     pub fn asked(&self) -> Option<Duration> {
         self.asked.map(|asked| asked.delay)
@@ -160,65 +188,73 @@ pub(crate) fn time_of(headers: &HeaderMap, wall: Duration) -> Duration {
 /// The headers that name a delay, read line by line.
 #[derive(Default)]
 struct Delays {
-    /// The number of lines of each header that have been read.
-    lines: [u8; DELAYS.len()],
+    /// The number of elements of each header that have been read.
+    elements: [u8; DELAYS.len()],
     present: HeaderSet,
     readable: HeaderSet,
-    /// The delay of the first header that is readable and not in the past; of several lines, the latest.
+    /// The delay of the first header that is readable and not in the past; of several elements, the latest.
     asked: Option<RequestedDelay>,
 }
 
 /// Returns `true` if a server's own retry time is present and readable, even if it is past. This part of reading needs
 /// no clock.
 pub(crate) fn is_invitation(headers: &HeaderMap) -> bool {
-    let delays = headers
-        .keys()
-        .filter_map(|name| Some((name, DELAYS.get(delay_index(name.as_str())?)?)));
-    let mut lines = delays.flat_map(|(name, (_, read))| {
-        let lines = headers.get_all(name).iter().take(MAX_HEADER_LINES);
-        lines.filter_map(move |line| read(text(line)?))
-    });
-    lines.next().is_some()
+    headers.keys().any(|name| {
+        let known = Some(name.as_str()).filter(|name| may_be_a_hint(name));
+        let form = known.and_then(names::delay).map(|(_, form)| form);
+        form.is_some_and(|form| elements(headers, name).any(|text| form.read(text).is_some()))
+    })
 }
 
 impl Delays {
-    /// Reads one more line of the header at this index of [`DELAYS`].
-    fn read(&mut self, index: usize, line: &HeaderValue, clock: Clock<'_>) {
-        let (Some(header), Some((_, read))) = (Header::of_delay(index), DELAYS.get(index)) else {
+    /// Reads one more line of a header.
+    fn read(&mut self, header: Header, form: DelayForm, line: &HeaderValue, clock: &Clock<'_>) {
+        let Some(count) = self.elements.get_mut(header.index()) else {
             return;
         };
-        let Some(lines) = self.lines.get_mut(index) else {
-            return;
-        };
-        if usize::from(*lines) >= MAX_HEADER_LINES {
+        let left = MAX_ELEMENTS.saturating_sub((*count).into());
+        if left == 0 {
             return;
         }
-        *lines = lines.saturating_add(1);
         self.present.add(header);
-        let Some(time) = text(line).and_then(read) else {
-            return;
-        };
-        self.readable.add(header);
-        // A time in the past is readable, and asks for no wait.
-        let asked = time.until(|| clock.now());
-        let asked = asked.map(|delay| RequestedDelay { delay, header });
-        // The headers come in any order, but the first of `DELAYS` wins, and within one header the latest time.
-        self.asked = match (self.asked, asked) {
-            (Some(first), Some(asked)) if first.header == header => Some(first.max(asked)),
-            (Some(first), Some(asked)) if first.header > header => Some(asked),
-            (first, asked) => first.or(asked),
-        };
+        let mut read = 0_u8;
+        for text in text(line).into_iter().flat_map(split).take(left) {
+            read = read.saturating_add(1);
+            let Some(time) = form.read(text) else {
+                continue;
+            };
+            self.readable.add(header);
+            // A time in the past is readable, and asks for no wait.
+            let asked = time.until(|| clock.now());
+            let asked = asked.map(|delay| RequestedDelay { delay, header });
+            // The headers come in any order, but the first of `DELAYS` wins, and within one header the latest time.
+            self.asked = match (self.asked, asked) {
+                (Some(first), Some(asked)) if first.header == header => Some(first.max(asked)),
+                (Some(first), Some(asked)) if first.header > header => Some(asked),
+                (first, asked) => first.or(asked),
+            };
+        }
+        // A line without an element counts too, so that the work is bounded.
+        *count = count.saturating_add(read.max(1));
     }
 
-    /// Returns the headers that are present but have no readable line.
+    /// Returns the headers that are present but have no readable element.
     fn unreadable(&self) -> HeaderSet {
         self.present.without(self.readable)
     }
 }
 
-/// Returns the index in [`DELAYS`] of the header with this name.
-fn delay_index(name: &str) -> Option<usize> {
-    DELAYS.iter().position(|(known, _)| *known == name)
+impl DelayForm {
+    fn read(self, text: &str) -> Option<RetryTime> {
+        match self {
+            Self::RetryAfter => {
+                let number = seconds(text).map(RetryTime::by_size);
+                number.or_else(|| RetryTime::date(text))
+            }
+            Self::Milliseconds => millis(text).map(RetryTime::by_size),
+            Self::Any(unit) => RetryTime::read(text, unit),
+        }
+    }
 }
 
 /// The most lines that are read of one header, and of all the headers together that each name one of several quotas.
@@ -232,165 +268,12 @@ fn text(line: &HeaderValue) -> Option<&str> {
     std::str::from_utf8(short).ok().map(str::trim_ascii)
 }
 
-/// A reader of the value of a header that names a delay.
-type DelayReader = fn(&str) -> Option<RetryTime>;
-
-/// The headers that name a delay, each with its reader. The first readable one counts.
-const DELAYS: [(&str, DelayReader); 4] = [
-    ("retry-after-ms", milliseconds),
-    ("x-ms-retry-after-ms", milliseconds),
-    ("x-amz-retry-after", milliseconds),
-    ("retry-after", seconds_or_date),
-];
-
-/// The index of the first quota header among all headers.
-#[expect(clippy::cast_possible_truncation, reason = "a handful")]
-const FIRST_QUOTA: u8 = DELAYS.len() as u8;
-
-/// The index of a header that carries a retry hint.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Header(u8);
-
 /// A delay, and the header that asks for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct RequestedDelay {
     delay: Duration,
     header: Header,
 }
-
-macro_rules! names {
-    ($($before:literal $after:literal,)*) => {
-        [
-            "ratelimit",
-            "ratelimit-policy",
-            $(
-                concat!($before, "limit", $after),
-                concat!($before, "remaining", $after),
-                concat!($before, "reset", $after),
-            )*
-            "ratelimit-*",
-            "x-ratelimit-*",
-            "x-rate-limit-*",
-            "anthropic-ratelimit-*",
-            "ratelimitbysize-*",
-            "x-ratelimitbysize-*",
-        ]
-    };
-}
-
-/// The quota headers, after those of [`DELAYS`]. The last ones match every other name with that prefix.
-const QUOTAS: [&str; 41] = names![
-    "ratelimit-" "",
-    "x-ratelimit-" "",
-    "x-rate-limit-" "",
-    "x-ratelimit-" "-requests",
-    "x-rate-limit-" "-requests",
-    "x-ratelimit-" "-tokens",
-    "x-rate-limit-" "-tokens",
-    "anthropic-ratelimit-requests-" "",
-    "anthropic-ratelimit-tokens-" "",
-    "anthropic-ratelimit-input-tokens-" "",
-    "anthropic-ratelimit-output-tokens-" "",
-];
-
-/// Returns `false` for most other names by their first letter.
-fn may_be_a_hint(name: &str) -> bool {
-    name.starts_with(['r', 'x', 'a'])
-}
-
-impl Header {
-    const RATELIMIT: Self = Self(FIRST_QUOTA);
-    const RATELIMIT_POLICY: Self = Self(FIRST_QUOTA.saturating_add(1));
-
-    /// Returns the header at this index of [`DELAYS`].
-    fn of_delay(index: usize) -> Option<Self> {
-        let index = u8::try_from(index).ok()?;
-        (index < FIRST_QUOTA).then_some(Self(index))
-    }
-
-    /// Returns the names of all headers, in order of precedence.
-    fn names() -> impl Iterator<Item = &'static str> {
-        DELAYS.iter().map(|(name, _)| *name).chain(QUOTAS)
-    }
-
-    /// Returns the header with this name, or the one for its prefix.
-    fn named(name: &str) -> Option<Self> {
-        let all = || (0..).zip(Self::names());
-        // The exact name first, since `x-ratelimit-*` matches `x-ratelimit-reset` too.
-        let known = all().find(|(_, known)| *known == name);
-        let by_prefix = || {
-            all().find(|(_, known)| {
-                let prefix = known.strip_suffix('*');
-                prefix.is_some_and(|prefix| name.starts_with(prefix))
-            })
-        };
-        let (index, _) = known.or_else(by_prefix)?;
-        Some(Self(index))
-    }
-
-    fn name(self) -> &'static str {
-        Self::names().nth(self.0.into()).unwrap_or_default()
-    }
-}
-
-impl fmt::Debug for Header {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// A set of headers that carry retry hints: one bit for each of the 45.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct HeaderSet(u64);
-
-impl HeaderSet {
-    /// Returns their names, in order of precedence.
-    pub(crate) fn names(self) -> impl Iterator<Item = &'static str> {
-        let Self(mut bits) = self;
-        std::iter::from_fn(move || {
-            let index = usize::try_from(bits.trailing_zeros()).ok()?;
-            // Clears the lowest bit. Without one the index is 64, which no header has, so the iterator ends.
-            bits &= bits.wrapping_sub(1);
-            Header::names().nth(index)
-        })
-    }
-
-    fn add(&mut self, header: Header) {
-        self.0 |= 1_u64.checked_shl(header.0.into()).unwrap_or_default();
-    }
-
-    fn without(self, others: Self) -> Self {
-        Self(self.0 & !others.0)
-    }
-}
-
-impl fmt::Debug for HeaderSet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.names()).finish()
-    }
-}
-
-fn milliseconds(text: &str) -> Option<RetryTime> {
-    millis(text).map(RetryTime::In)
-}
-
-fn seconds_or_date(text: &str) -> Option<RetryTime> {
-    let delay = seconds(text).map(RetryTime::In);
-    delay.or_else(|| http_date(text).map(RetryTime::At))
-}
-
-/// The most bytes of a quota header's name; a header with a longer one is ignored.
-const MAX_NAME_BYTES: usize = 128;
-
-/// The prefixes of the headers that hold one number of a quota.
-const QUOTA_PREFIXES: [&str; 6] = [
-    "ratelimit-",
-    "x-ratelimit-",
-    "x-rate-limit-",
-    "anthropic-ratelimit-",
-    "ratelimitbysize-",
-    "x-ratelimitbysize-",
-];
 
 /// A response's head, and the hints found so far.
 struct ResponseHead<'a> {
@@ -412,8 +295,8 @@ impl<'a> ResponseHead<'a> {
             if !may_be_a_hint(name) {
                 continue;
             }
-            match delay_index(name) {
-                Some(index) => delays.read(index, line, clock),
+            match names::delay(name) {
+                Some((header, form)) => delays.read(header, form, line, &clock),
                 None => has_quota = has_quota || names_a_quota(name),
             }
         }
@@ -449,24 +332,9 @@ impl<'a> ResponseHead<'a> {
     }
 }
 
-/// Returns the index of the name's prefix in [`QUOTA_PREFIXES`], and the rest of the name.
-fn after_prefix(name: &str) -> Option<(usize, &str)> {
-    if name.len() > MAX_NAME_BYTES {
-        return None;
-    }
-    let prefixes = QUOTA_PREFIXES.iter().enumerate();
-    let mut found =
-        prefixes.filter_map(|(index, prefix)| Some((index, name.strip_prefix(prefix)?)));
-    found.next()
-}
-
 /// Returns `true` if a head has a quota header. Reads the names only.
 #[inline]
 pub fn has_quota_header(headers: &HeaderMap) -> bool {
     let mut names = headers.keys().map(HeaderName::as_str);
     names.any(|name| may_be_a_hint(name) && names_a_quota(name))
-}
-
-fn names_a_quota(name: &str) -> bool {
-    name == "ratelimit" || after_prefix(name).is_some()
 }

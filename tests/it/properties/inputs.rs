@@ -122,7 +122,7 @@ pub(super) fn moment() -> impl Strategy<Value = Moment> {
         .prop_map(|(now, wall, random)| Moment::new(now).with_wall(wall).with_random(random))
 }
 
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 18] = [
     "retry-after",
     "retry-after-ms",
     "x-ms-retry-after-ms",
@@ -132,7 +132,13 @@ const NAMES: [&str; 12] = [
     "ratelimit-remaining",
     "x-ratelimit-reset",
     "x-ratelimit-remaining",
+    "x-retry-in",
+    "x-ratelimit-retry-after",
+    "x-ratelimit-reset-ms",
+    "ratelimit-resettime",
+    "x-ratelimit-next",
     "date",
+    "age",
     "idempotency-key",
     "x-should-retry",
 ];
@@ -155,6 +161,9 @@ fn value() -> BoxedStrategy<HeaderValue> {
         "(Sun|Mon) (Feb|Nov) [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2} [0-9]{4}",
         "\"[a-z]{0,3}\";r=[0-9]{0,3};t=[0-9]{0,22}(, \"b\";r=0;t=[0-9]{1,3})?",
         "limit=[0-9]{1,3}, remaining=[01], reset=[0-9]{1,20}",
+        "[0-9]{4}-[01][0-9]-[0-3][0-9][T ][0-2][0-9]:[0-6][0-9](:[0-9]{2}([.][0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2}| UTC)?",
+        "[0-9]{1,13}(, ?[0-9]{1,13}){1,3}",
+        (0_u64..4_000_000_000).prop_map(|seconds| format!("{0}, {0}", http_date(seconds))),
         "[;,=rt0\" ]{0,12}",
     ];
     let bytes = vec(any::<u8>(), 0..40);

@@ -21,9 +21,14 @@ fn longest_spread(asked: Duration) -> Duration {
 enum Form {
     Seconds,
     Blanks,
+    Folded,
+    FoldedDates,
     Milliseconds(&'static str),
+    Named(&'static str, u64),
+    Unix,
     Date,
     DateByItsOwnClock,
+    DateOfACachedResponse,
     Quota(&'static str, &'static str),
     QuotaAtATime,
     QuotaAtATimeByItsOwnClock,
@@ -34,6 +39,13 @@ fn form() -> impl Strategy<Value = Form> {
     select(vec![
         Form::Seconds,
         Form::Blanks,
+        Form::Folded,
+        Form::FoldedDates,
+        Form::Named("x-retry-after", 1),
+        Form::Named("x-retry-in", 1),
+        Form::Named("x-retry-after-milliseconds", 1_000),
+        Form::Unix,
+        Form::DateOfACachedResponse,
         Form::Milliseconds("retry-after-ms"),
         Form::Milliseconds("x-ms-retry-after-ms"),
         Form::Milliseconds("x-amz-retry-after"),
@@ -53,7 +65,19 @@ fn asking(form: Form, seconds: u64, wall: u64) -> HeaderMap {
     let lines = match form {
         Form::Seconds => vec![("retry-after", seconds.to_string())],
         Form::Blanks => vec![("retry-after", format!(" \t{seconds} "))],
+        Form::Folded => vec![("retry-after", format!("0, soon,{seconds},, 0"))],
+        Form::FoldedDates => {
+            let (past, then) = (http_date(wall), http_date(wall + seconds));
+            vec![("retry-after", format!("{then}, {past}"))]
+        }
         Form::Milliseconds(name) => vec![(name, (seconds * 1_000).to_string())],
+        Form::Named(name, of_second) => vec![(name, (seconds * of_second).to_string())],
+        Form::Unix => vec![("retry-after", (wall + seconds).to_string())],
+        Form::DateOfACachedResponse => vec![
+            ("date", http_date(own_clock)),
+            ("age", "100".to_owned()),
+            ("retry-after", http_date(own_clock + 100 + seconds)),
+        ],
         Form::Date => vec![("retry-after", http_date(wall + seconds))],
         Form::DateByItsOwnClock => vec![
             ("date", http_date(own_clock)),

@@ -7,7 +7,7 @@ use super::request_facts::RequestLine;
 use super::verdict::{RowId, Scope, Verdict};
 use crate::error_body::ErrorBody;
 use crate::policy::bodies::media_type;
-use crate::policy::rules::{lines as lines_of, parts as parts_of};
+use crate::policy::rules::{lines as lines_of, parts as parts_of, values as values_of};
 use crate::server_hints::{HeaderSet, Quota, ServerHints, is_invitation, time_of};
 use http::{HeaderMap, HeaderName, StatusCode};
 use std::fmt;
@@ -339,7 +339,7 @@ impl<'a> Outcome<'a> {
         let ignores_resets = self.verdict.ignores_resets;
         let by_head = self.read_failed_head(wall, |hints| {
             // Last, since the draft of the RateLimit header fields gives Retry-After precedence over a reset.
-            let reset = hints.reset().filter(|_| !ignores_resets);
+            let reset = hints.delay().filter(|_| !ignores_resets);
             hints.asked().or(named).or(reset)
         });
         by_head.unwrap_or(named)
@@ -462,7 +462,8 @@ impl<'a> Outcome<'a> {
     }
 
     /// Returns the values of a response header, or of one part of it by name: `left` in `used=3, left=2`, split at `,`,
-    /// `;` and `&`. The first 8 lines of the header count, each of at most 1,024 bytes.
+    /// `;` and `&`. The values of a line with a list are its elements, and then the line itself. The first 8 lines of the
+    /// header count, each of at most 1,024 bytes.
     ///
     /// ```
     /// use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -472,18 +473,23 @@ impl<'a> Outcome<'a> {
     /// let headers = HeaderMap::from_iter([(limit.clone(), HeaderValue::from_static("used=3, left=2"))]);
     /// let response = Outcome::response(StatusCode::OK, &headers);
     /// assert!(response.header_values(&limit, Some("left")).eq(["2"]));
+    /// assert!(response.header_values(&limit, None).eq(["used=3", "left=2", "used=3, left=2"]));
     /// ```
     pub fn header_values(
         &self,
         name: &HeaderName,
         part: Option<&str>,
     ) -> impl Iterator<Item = &'a str> {
-        let lines = self.headers().into_iter();
-        let lines = lines.flat_map(move |headers| lines_of(headers, name));
+        let headers = self.headers().into_iter();
         // Lists, since the arms of a `match` must have one type.
-        lines.flat_map(move |line| match part {
-            Some(part) => parts_of(line, part).collect::<Vec<_>>(),
-            None => vec![line],
+        headers.flat_map(move |headers| match part {
+            Some(part) => {
+                let lines = lines_of(headers, name);
+                lines
+                    .flat_map(|line| parts_of(line, part))
+                    .collect::<Vec<_>>()
+            }
+            None => values_of(headers, name).collect(),
         })
     }
 

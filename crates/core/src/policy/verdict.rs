@@ -3,7 +3,7 @@
 use super::classify::{Class, Reach};
 use super::outcome::Outcome;
 use super::reason::Reason;
-use crate::server_hints::RetryTime;
+use crate::server_hints::{RetryTime, elements};
 use http::HeaderMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
@@ -321,9 +321,7 @@ fn names_a_time(outcome: &Outcome<'_>) -> bool {
 /// Returns `true` if the headers hold an error name that means throttling, with or without a namespace before it and an
 /// address after it.
 fn names_a_throttle(headers: &HeaderMap) -> bool {
-    let name = headers.get("x-amzn-errortype");
-    let name = name.and_then(|name| name.to_str().ok());
-    name.is_some_and(|name| AWS_THROTTLES.contains(&bare_name(name)))
+    elements(headers, "x-amzn-errortype").any(|name| AWS_THROTTLES.contains(&bare_name(name)))
 }
 
 /// Returns the name of an error without its namespace and its address: `Busy` in `com.shop#Busy:https://shop.example/`.
@@ -339,12 +337,10 @@ pub(crate) fn bare_name(text: &str) -> &str {
 /// Returns the value of the retry headers. If they disagree, `false` counts, since a missed retry does less harm than
 /// one that the server warns of.
 fn should_retry(headers: &HeaderMap) -> Option<bool> {
-    let values = ["x-should-retry", "stripe-should-retry"]
-        .into_iter()
-        .filter_map(|name| headers.get(name));
+    let names = ["x-should-retry", "stripe-should-retry"].into_iter();
+    let values = names.flat_map(|name| elements(headers, name));
     let flags = values.filter_map(|value| {
-        let value = value.as_bytes().trim_ascii();
-        let is = |word: &str| value.eq_ignore_ascii_case(word.as_bytes());
+        let is = |word: &str| value.eq_ignore_ascii_case(word);
         is("true").then_some(true).or(is("false").then_some(false))
     });
     // `false` is less than `true`.
@@ -361,7 +357,11 @@ mod header_rules_tests {
             let name = HeaderName::from_static(name);
             (name, HeaderValue::from_static(value))
         });
-        should_retry(&HeaderMap::from_iter(headers))
+        let mut map = HeaderMap::new();
+        headers.into_iter().for_each(|(name, value)| {
+            map.append(name, value);
+        });
+        should_retry(&map)
     }
 
     #[test]
@@ -374,6 +374,20 @@ mod header_rules_tests {
             Some(true)
         );
         assert_eq!(header_bool([(one, "perhaps"), (other, "")]), None);
+        // Two lines of one header, and the same folded into one.
+        assert_eq!(header_bool([(one, "true"), (one, "false")]), Some(false));
+        assert_eq!(
+            header_bool([(one, "false, false"), (other, "")]),
+            Some(false)
+        );
+        assert_eq!(
+            header_bool([(one, "true, FALSE"), (other, "true")]),
+            Some(false)
+        );
+        assert_eq!(
+            header_bool([(one, "true,true"), (other, "perhaps, x")]),
+            Some(true)
+        );
     }
 }
 

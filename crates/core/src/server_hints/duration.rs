@@ -38,15 +38,31 @@ pub(super) fn millis(text: &str) -> Option<Duration> {
 
 /// Parses a number without a unit name, with or without decimals, and rounds it up to the millisecond.
 pub(super) fn bare(text: &str, unit: u128) -> Option<Duration> {
+    if let (Some(whole), Ok(number)) = (whole_unit(unit), text.parse()) {
+        // `parse` alone accepts a sign.
+        return text
+            .starts_with(|c: char| c.is_ascii_digit())
+            .then(|| whole(number));
+    }
     let (number, rest) = Number::read(text)?;
     rest.is_empty().then(|| whole_millis(number.times(unit)))
+}
+
+/// Returns the constructor for a whole number of this unit: most numbers are whole, and skip the 128-bit division, which
+/// takes several times as long.
+fn whole_unit(unit: u128) -> Option<fn(u64) -> Duration> {
+    match unit {
+        SECOND => Some(Duration::from_secs),
+        MILLISECOND => Some(Duration::from_millis),
+        _ => None,
+    }
 }
 
 fn plain(text: &str, whole: fn(u64) -> Duration, unit: u128) -> Option<Duration> {
     match digits(text) {
         ("", _) => None,
-        // Most headers are whole numbers, and skip the 128-bit division, which takes several times as long.
-        (all, "") => Some(whole(all.parse().unwrap_or(u64::MAX))),
+        // As in `bare`.
+        (all, "") => Some(all.parse().map_or(Duration::MAX, whole)),
         _ => bare(text, unit),
     }
 }

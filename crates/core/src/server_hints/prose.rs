@@ -1,6 +1,6 @@
 //! Delays in the prose of an error.
 
-use super::date::rfc3339;
+use super::date::iso8601;
 use super::duration::{
     DAY, HOUR, MILLISECOND, MINUTE, Number, SECOND, digits, letters, short_unit, whole_millis,
 };
@@ -24,7 +24,7 @@ pub(crate) fn date_in_prose(text: &str) -> Option<Duration> {
         .filter_map(|(at, cue)| text.get(at.saturating_add(cue.len())..));
     let dates = after.filter_map(|rest| {
         let date = rest.split_ascii_whitespace().next()?;
-        rfc3339(date.trim_matches(['.', ',', ';', ')', '(', '"', '\'']))
+        iso8601(date.trim_matches(['.', ',', ';', ')', '(', '"', '\'']))
     });
     dates.max()
 }

@@ -54,6 +54,8 @@ struct StatedQuota {
     limit: Option<u64>,
     remaining: Option<u64>,
     reset: Option<Duration>,
+    /// The wait that a header of the quota asks of a refused call.
+    asked: Option<RequestedDelay>,
     window: Option<Duration>,
     /// The header that holds its reset.
     header: Header,
@@ -101,6 +103,14 @@ impl Quotas {
         structured::read(head, &mut all);
         named::read(head, &mut all);
         Self(all)
+    }
+
+    /// Returns the longest wait that the quotas ask of a refused call. If the response was not `throttled`, only the spent
+    /// ones count: some servers send such a header with every response.
+    pub(super) fn asked(&self, throttled: bool) -> Option<RequestedDelay> {
+        let refused = |quota: &&StatedQuota| throttled || quota.level == Level::Spent;
+        let asked = self.0.iter().filter(refused);
+        asked.filter_map(|quota| quota.asked).max()
     }
 
     /// Returns the latest reset of the spent quotas. If the response was `throttled` and names no spent quota, returns

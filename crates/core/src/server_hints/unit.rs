@@ -1,6 +1,6 @@
 //! The units of a service's own numbers and dates.
 
-use super::date::{RetryTime, http_date, rfc3339};
+use super::date::{NumberUnit, RetryTime, http_date, iso8601};
 use super::duration::{MILLISECOND, MINUTE, SECOND, bare, header_duration};
 
 /// The unit of a number or a date that names a retry time.
@@ -36,10 +36,11 @@ pub enum Unit {
     UnixMs,
     /// An ISO 8601 date with an offset, such as `2026-08-21T12:00:12Z`; the seconds may be omitted.
     Iso,
-    /// An HTTP-date, such as `Fri, 21 Aug 2026 12:00:12 GMT`.
+    /// An HTTP-date, such as `Fri, 21 Aug 2026 12:00:12 GMT`, also with `UTC` or an offset, or without a weekday.
     HttpDate,
     /// Any format that is accepted for the reset of a quota: a number, depending on its size (seconds; a Unix time from
-    /// 1,000,000,000 on, in milliseconds from 1,000,000,000,000 on), a duration with units, or a date of either kind.
+    /// 1,000,000,000 on, also in milliseconds, microseconds or nanoseconds), a duration with units, or a date of either
+    /// kind.
     Auto,
 }
 
@@ -77,9 +78,9 @@ impl Unit {
             Self::Min => within(MINUTE).map(RetryTime::In),
             Self::Unix => bare(text, SECOND).map(RetryTime::At),
             Self::UnixMs => bare(text, MILLISECOND).map(RetryTime::At),
-            Self::Iso => rfc3339(text).map(RetryTime::At),
+            Self::Iso => iso8601(text).map(RetryTime::At),
             Self::HttpDate => http_date(text).map(RetryTime::At),
-            Self::Auto => RetryTime::reset(text),
+            Self::Auto => RetryTime::read(text, NumberUnit::Seconds),
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::policy::request_facts::RequestLine;
 #[cfg(feature = "json")]
 use answer::JsonTest;
 use answer::{HeadTest, XmlTest};
-pub(crate) use answer::{lines, parts};
+pub(crate) use answer::{lines, parts, values};
 use http::Method;
 pub(crate) use request::matches_glob;
 use std::ops::{Not, RangeInclusive};

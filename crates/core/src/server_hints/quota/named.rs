@@ -1,10 +1,13 @@
 //! Quotas with a header for each number: `x-ratelimit-reset`, `x-ratelimit-remaining-tokens`,
 //! `anthropic-ratelimit-requests-limit` and the like.
 
-use super::{Level, QuotaUnit, StatedQuota, count, window};
-use crate::server_hints::date::{Clock, RetryTime};
-use crate::server_hints::{Header, HeaderSet};
-use crate::server_hints::{QUOTA_PREFIXES, ResponseHead, after_prefix};
+use super::{Level, QuotaUnit, RequestedDelay, StatedQuota, count, window};
+use crate::server_hints::ResponseHead;
+use crate::server_hints::date::{Clock, NumberUnit, RetryTime};
+use crate::server_hints::list::{MAX_ELEMENTS, split};
+use crate::server_hints::names::{
+    Header, HeaderSet, QUOTA_PREFIXES, after_prefix, time_words, unit_of,
+};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -19,7 +22,12 @@ struct Name<'a> {
 /// The value that a header holds.
 #[derive(Debug, Clone, Copy)]
 enum Role {
-    Reset,
+    /// The time at which the quota is back, as a number in this unit or in another form.
+    Reset(NumberUnit),
+    /// The time at which the next call is allowed, as a date.
+    Next,
+    /// The time at which a refused call may come again.
+    Retry(NumberUnit),
     Remaining,
     Limit,
     Status,
@@ -29,6 +37,7 @@ enum Role {
 #[derive(Debug, Default)]
 struct Numbers {
     reset: Field<Option<Duration>>,
+    retry: Field<Option<Duration>>,
     remaining: Field<u64>,
     limit: Field<u64>,
     window: Option<Duration>,
@@ -59,25 +68,8 @@ pub(super) fn read(head: &mut ResponseHead<'_>, all: &mut Vec<StatedQuota>) {
 
 impl<'a> Name<'a> {
     fn parse(name: &'a str) -> Option<(Self, Role)> {
-        const ROLES: [(&str, Role); 4] = [
-            ("reset", Role::Reset),
-            ("remaining", Role::Remaining),
-            ("limit", Role::Limit),
-            ("status", Role::Status),
-        ];
         let (prefix, stem) = after_prefix(name)?;
-        let mut matches = ROLES.iter().filter_map(|(word, role)| {
-            let (before, after) = stem.split_once(word)?;
-            let starts = before.is_empty() || before.ends_with('-');
-            let ends = after.is_empty() || after.starts_with('-');
-            (starts && ends).then_some((before, after, *role))
-        });
-        let (before, after, role) = matches.next()?;
-        let after = match (role, after) {
-            // `reset-after` holds the time until the reset, and may be sent with `reset`: both are of one quota.
-            (Role::Reset, "-after") => "",
-            (_, after) => after,
-        };
+        let (before, after, role) = Role::in_stem(stem)?;
         let name = Self {
             prefix,
             before,
@@ -101,21 +93,79 @@ impl<'a> Name<'a> {
     }
 }
 
+impl Role {
+    /// Returns the role that the words of a name state, with the words before and after them that name the quota.
+    fn in_stem(stem: &str) -> Option<(&str, &str, Self)> {
+        if let Some(unit) = stem.strip_prefix("retry").and_then(unit_of) {
+            return Some(("", "", Self::Retry(unit)));
+        }
+        if stem == "next" || stem.starts_with("next-") {
+            return Some(("", "", Self::Next));
+        }
+        // `reset-after` and `reset-ms` may be sent with `reset`: all are of one quota.
+        let reset = around(stem, "reset").and_then(|(before, after)| {
+            let (unit, after) = time_words(after)?;
+            let before = before.strip_suffix("time-").unwrap_or(before);
+            Some((before, after, Self::Reset(unit)))
+        });
+        let number = |(word, role)| {
+            let (before, after) = around(stem, word)?;
+            let ends = after.is_empty() || after.starts_with('-');
+            ends.then_some((before, after, role))
+        };
+        let numbers = [
+            ("remaining", Self::Remaining),
+            ("limit", Self::Limit),
+            ("status", Self::Status),
+        ];
+        reset.or_else(|| numbers.into_iter().find_map(number))
+    }
+
+    /// Reads a time in the form of this role. The number of [`Next`](Self::Next) has no unit that is known.
+    fn time(self, text: &str) -> Option<RetryTime> {
+        match self {
+            Self::Reset(unit) | Self::Retry(unit) => RetryTime::read(text, unit),
+            Self::Next => match RetryTime::read(text, NumberUnit::Seconds)? {
+                RetryTime::In(_) => None,
+                date => Some(date),
+            },
+            Self::Remaining | Self::Limit | Self::Status => None,
+        }
+    }
+}
+
+/// Splits a name around the first of its words that begins with this one.
+fn around<'a>(stem: &'a str, word: &str) -> Option<(&'a str, &'a str)> {
+    let mut at = 0;
+    loop {
+        let (before, rest) = stem.split_at_checked(at)?;
+        if let Some(after) = rest.strip_prefix(word) {
+            return Some((before, after));
+        }
+        let hyphen = rest.bytes().position(|byte| byte == b'-')?;
+        at = at.saturating_add(hyphen).saturating_add(1);
+    }
+}
+
 impl Numbers {
     fn add(&mut self, role: Role, header: Header, text: Option<&str>, clock: &Clock<'_>) {
         match role {
             // Two proxies may each add a line or a value: the stricter one counts.
-            Role::Reset => {
-                let reset = text.and_then(|text| latest(text, clock));
+            Role::Reset(_) | Role::Next => {
+                let reset = text.and_then(|text| latest(text, role, clock));
                 self.reset.add(header, reset, Ord::max);
             }
+            Role::Retry(_) => {
+                let retry = text.and_then(|text| latest(text, role, clock));
+                self.retry.add(header, retry, Ord::max);
+            }
             Role::Remaining => {
-                let remaining = text.and_then(|text| text.split(',').filter_map(value).min());
+                let remaining = text.and_then(|text| elements(text).filter_map(value).min());
                 self.remaining.add(header, remaining, Ord::min);
             }
             Role::Limit => {
                 // One of the drafts lists windows after the limit: `100, 100;w=60`.
-                let limit = text.and_then(|text| value(text.split(',').next()?));
+                let limit = text.and_then(|text| value(elements(text).next()?));
                 self.limit.add(header, limit, Ord::min);
             }
             Role::Status => self.status = self.status.or_else(|| text.and_then(parse_status)),
@@ -123,7 +173,7 @@ impl Numbers {
         // Only the window of the limit itself counts, and not that of another limit in the list.
         let of_limit =
             |part: &&str| !matches!(role, Role::Limit) || value(part) == self.limit.value;
-        let parts = text.into_iter().flat_map(|text| text.split(','));
+        let parts = text.into_iter().flat_map(elements);
         let own = parts.filter(of_limit).filter_map(window).max();
         self.window = self.window.max(own);
     }
@@ -131,6 +181,7 @@ impl Numbers {
     fn note_unreadable(&self, unreadable: &mut HeaderSet) {
         let fields = [
             self.reset.unreadable(),
+            self.retry.unreadable(),
             self.remaining.unreadable(),
             self.limit.unreadable(),
         ];
@@ -154,8 +205,13 @@ impl Numbers {
             limit: self.limit.value,
             remaining,
             reset,
+            asked: self.retry.requested(),
             window: self.window,
-            header: self.reset.header.or(self.remaining.header)?,
+            header: self
+                .reset
+                .header
+                .or(self.remaining.header)
+                .or(self.retry.header)?,
         })
     }
 }
@@ -175,6 +231,14 @@ impl<T> Field<T> {
     }
 }
 
+impl Field<Option<Duration>> {
+    /// Returns the delay that the field asks for. One of zero asks for none.
+    fn requested(&self) -> Option<RequestedDelay> {
+        let (header, delay) = (self.header?, self.value.flatten()?);
+        (!delay.is_zero()).then_some(RequestedDelay { delay, header })
+    }
+}
+
 impl<T> Default for Field<T> {
     fn default() -> Self {
         Self {
@@ -184,17 +248,14 @@ impl<T> Default for Field<T> {
     }
 }
 
-/// Returns the time until a reset, the latest of several. The inner `None` means that it is past.
-fn latest(text: &str, clock: &Clock<'_>) -> Option<Option<Duration>> {
-    // An HTTP-date contains a comma itself, so the whole text is tried first.
-    let whole = RetryTime::reset(text).map(|time| time.until(|| clock.now()));
-    whole.or_else(|| {
-        let parts = text.split(',').map(before_parameters);
-        parts
-            .filter_map(RetryTime::reset)
-            .map(|time| time.until(|| clock.now()))
-            .max()
-    })
+/// Returns the time until the latest of the times in a line. The inner `None` means that it is past.
+fn latest(line: &str, role: Role, clock: &Clock<'_>) -> Option<Option<Duration>> {
+    let times = elements(line).filter_map(|text| role.time(before_parameters(text)));
+    times.map(|time| time.until(|| clock.now())).max()
+}
+
+fn elements(line: &str) -> impl Iterator<Item = &str> {
+    split(line).take(MAX_ELEMENTS)
 }
 
 fn value(part: &str) -> Option<u64> {

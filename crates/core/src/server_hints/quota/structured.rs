@@ -162,6 +162,7 @@ impl<'a> Item<'a> {
             remaining: own.remaining,
             // Without a reset, the quota is back after its window at the latest.
             reset: own.reset.or(window.filter(|_| own.remaining.is_some())),
+            asked: None,
             window,
             header: Header::RATELIMIT,
         })

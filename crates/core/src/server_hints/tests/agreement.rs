@@ -17,7 +17,6 @@ const SPENT: &[(Lines<'static>, u128)] = &[
     (&[("x-ratelimit-reset", "20ms")], 20),
     (&[("x-ratelimit-reset", "500\u{b5}s")], 1),
     (&[("x-ratelimit-reset", "1d")], 86_400_000),
-    (&[("x-ratelimit-reset", "0")], 0),
     (&[("x-ratelimit-reset", "1800000060")], 60_000),
     (&[("x-ratelimit-reset", "1800000060.25")], 60_250),
     (&[("x-ratelimit-reset", "1800000060250")], 60_250),

@@ -1,9 +1,10 @@
 //! The bounds of reading a head, for heads of any size.
 
 use super::{WALL, head, read, unreadable};
+use crate::server_hints::ResponseHead;
 use crate::server_hints::ServerHints;
+use crate::server_hints::names::MAX_NAME_BYTES;
 use crate::server_hints::{MAX_HEADER_BYTES, MAX_HEADER_LINES};
-use crate::server_hints::{MAX_NAME_BYTES, ResponseHead};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 const MEBIBYTE: usize = 1 << 20;
@@ -31,6 +32,9 @@ fn large() -> Vec<HeaderMap> {
         one("ratelimit", "a=b;".repeat(MEBIBYTE / 4)),
         one(reset, "1s".repeat(MEBIBYTE / 2)),
         one(reset, "1".repeat(MEBIBYTE)),
+        one(reset, "1,".repeat(MEBIBYTE / 2)),
+        map((0..10_000).map(|_| ("retry-after".to_owned(), "1,".repeat(50)))),
+        map((0..10_000).map(|_| ("date".to_owned(), "Fri,".repeat(25)))),
     ]
 }
 
@@ -79,6 +83,46 @@ fn a_list_above_the_limit_is_reported_as_unreadable() {
         ("ratelimit", r#""d";r=0;t=9"#),
     ];
     assert_eq!(unreadable(&one_more), ["ratelimit"]);
+}
+
+#[test]
+fn a_folded_list_is_read_up_to_its_64th_element() {
+    let ones = "1,".repeat(63);
+    let within = format!("{ones}9,");
+    let beyond = format!("{ones}1,9");
+    for name in [
+        "retry-after",
+        "x-retry-in",
+        "x-ratelimit-reset",
+        "x-ratelimit-retry-after",
+    ] {
+        let seconds = |line: &str| {
+            read(429, &[(name, line)])
+                .delay()
+                .map(|delay| delay.as_secs())
+        };
+        assert_eq!(seconds(&within), Some(9), "{name}");
+        assert_eq!(seconds(&beyond), Some(1), "{name}");
+    }
+    let mut lines = vec![("retry-after", "1, 1"); 32];
+    lines.push(("retry-after", "9"));
+    assert_eq!(
+        read(429, &lines).delay().map(|delay| delay.as_secs()),
+        Some(1)
+    );
+}
+
+#[test]
+fn a_date_in_every_element_is_measured_against_one_clock() {
+    // 64 lines of 64 elements that name a date, beside 64 lines of the clock that they are measured by.
+    let date = "Fri, 15 Jan 2027 08:00:00 GMT";
+    let unix = "1800000001,".repeat(64);
+    let lines = std::iter::repeat_n(("x-ratelimit-reset", unix.as_str()), 64);
+    let lines: Vec<_> = lines
+        .chain(std::iter::repeat_n(("date", date), 64))
+        .collect();
+    let read = read(429, &lines);
+    assert_eq!(read.delay().map(|delay| delay.as_secs()), Some(1));
 }
 
 #[test]

@@ -23,11 +23,20 @@ fn seconds_are_digits_with_or_without_decimals() {
         ("1e3", None),
         ("0x10", None),
         ("1.2.3", None),
-        ("1,5", None),
+        ("1,5", Some(5_000)),
         ("5s", None),
         ("", None),
         ("soon", None),
-        ("2027-01-15T08:00:12Z", None),
+        ("2027-01-15T08:00:12Z", Some(12_000)),
+        ("2027-01-15T08:00:12", None),
+        ("1800000012", Some(12_000)),
+        ("1800000012.25", Some(12_250)),
+        ("1800000012250", Some(12_250)),
+        ("1800000012250000", Some(12_250)),
+        ("1800000012250000000", Some(12_250)),
+        ("999999999", Some(999_999_999_000)),
+        ("15 Jan 2027 08:00:12 UTC", Some(12_000)),
+        ("Fri, 15 Jan 2027 09:00:12 +0100", Some(12_000)),
         ("Fri, 15 Jan 2027 08:00:12 GMT", Some(12_000)),
         ("Friday, 15-Jan-27 08:00:12 GMT", Some(12_000)),
         ("Fri Jan 15 08:00:12 2027", Some(12_000)),
@@ -66,6 +75,156 @@ fn a_delay_of_too_many_digits_saturates() {
     let many = "9".repeat(500);
     let lines: Lines<'_> = &[("retry-after", &many)];
     assert!(read(503, lines).delay() > Some(Duration::from_secs(1 << 60)));
+}
+
+#[test]
+fn the_longest_readable_element_of_a_header_counts() {
+    let date = "Fri, 15 Jan 2027 08:00:12 GMT";
+    for (line, wanted) in [
+        ("6, 6", Some(6_000)),
+        ("6,7", Some(7_000)),
+        ("7, 6", Some(7_000)),
+        (", 6 ,", Some(6_000)),
+        ("soon, 6", Some(6_000)),
+        ("6, +9", Some(6_000)),
+        ("soon, later", None),
+        (",", None),
+        (date, Some(12_000)),
+        (&format!("{date}, {date}"), Some(12_000)),
+        (&format!("6, {date}, 7"), Some(12_000)),
+        ("Fri, 15 Jan 2027 07:00:00 GMT, 6", Some(6_000)),
+        ("2027-01-15T08:00:12Z, 6", Some(12_000)),
+    ] {
+        assert_eq!(delay(429, &[("retry-after", line)]), wanted, "{line}");
+        // The same in two lines.
+        let halves = line.split_at(line.find(", ").unwrap_or(line.len()));
+        if !line.contains(date) && !line.starts_with("Fri") {
+            let lines = [("retry-after", halves.0), ("retry-after", halves.1)];
+            assert_eq!(delay(429, &lines), wanted, "{line}");
+        }
+    }
+    for name in ["retry-after-ms", "x-ms-retry-after-ms", "x-amz-retry-after"] {
+        assert_eq!(delay(429, &[(name, "60, 70")]), Some(70), "{name}");
+    }
+    assert!(is_invitation(&head(&[("retry-after", "6, 6")])));
+}
+
+/// Lines of headers whose names say what they hold, and the delay in milliseconds that each asks for with a 429.
+const NAMED: [(&str, &str, Option<u128>); 41] = [
+    ("x-retry-in", "4.5s", Some(4_500)),
+    ("x-retry-in", "1m30.25s", Some(90_250)),
+    ("x-retry-in", "3", Some(3_000)),
+    ("x-retry-in", "105.849351ms", Some(106)),
+    ("x-retry-after", "17", Some(17_000)),
+    ("x-retry-after", "1800000012", Some(12_000)),
+    (
+        "x-retry-after",
+        "Fri, 15 Jan 2027 08:00:12 GMT",
+        Some(12_000),
+    ),
+    ("x-retry-after-ms", "1500", Some(1_500)),
+    ("x-retry-after-milliseconds", "1500", Some(1_500)),
+    ("retry-after-milliseconds", "1500", Some(1_500)),
+    ("retry-after-seconds", "7", Some(7_000)),
+    ("retry-after-minutes", "2", Some(120_000)),
+    ("x-throttle-wait-seconds", "7", Some(7_000)),
+    ("x-ratelimit-retry-after", "40", Some(40_000)),
+    ("x-ratelimit-retry-after", "1800000040", Some(40_000)),
+    ("x-ratelimit-retry-after", "40, 50", Some(50_000)),
+    ("x-ratelimit-retryafter", "1800000040", Some(40_000)),
+    ("x-ratelimit-retry", "40", Some(40_000)),
+    ("x-ratelimit-retry-in-seconds", "40", Some(40_000)),
+    ("ratelimit-retry-after", "40", Some(40_000)),
+    ("rate-limit-retry-after", "40", Some(40_000)),
+    (
+        "x-rate-limit-retry-after-seconds",
+        "22688",
+        Some(22_688_000),
+    ),
+    ("x-rate-limit-retry-after-milliseconds", "1500", Some(1_500)),
+    ("x-ratelimit-reset-ms", "15000", Some(15_000)),
+    ("x-ratelimit-reset-ms", "1800000045000", Some(45_000)),
+    ("x-ratelimit-reset-after-ms", "1500.5", Some(1_501)),
+    ("x-ratelimit-reset-tokens-ms", "1500", Some(1_500)),
+    ("x-rate-limit-time-reset-ms", "15000", Some(15_000)),
+    ("x-ratelimit-reset-milliseconds", "15000", Some(15_000)),
+    ("x-ratelimit-reset-seconds", "15", Some(15_000)),
+    ("x-ratelimit-reset-seconds-org", "15", Some(15_000)),
+    ("x-ratelimit-reset-in", "15", Some(15_000)),
+    ("x-ratelimit-reset-at", "1800000015", Some(15_000)),
+    ("x-ratelimit-reset-timestamp", "1800000015", Some(15_000)),
+    ("rate-limit-reset", "15", Some(15_000)),
+    ("ratelimit-resettime", "2027-01-15T08:00:12Z", Some(12_000)),
+    (
+        "ratelimit-resettime",
+        "Fri, 15 Jan 2027 08:00:12 GMT",
+        Some(12_000),
+    ),
+    ("x-ratelimit-next", "2027-01-15T08:00:25.071Z", Some(25_071)),
+    ("x-ratelimit-next", "1800000012", Some(12_000)),
+    // Its unit is not known.
+    ("x-ratelimit-next", "500", None),
+    (
+        "x-rate-limit-next-refill",
+        "Fri, 15 Jan 2027 08:00:12 UTC",
+        Some(12_000),
+    ),
+];
+
+#[test]
+fn a_header_is_read_by_the_words_of_its_name() {
+    for (name, value, wanted) in NAMED {
+        let lines = [(name, value)];
+        assert_eq!(delay(429, &lines), wanted, "{name}: {value}");
+        let skipped = read(429, &lines).unreadable().count();
+        assert_eq!(skipped, usize::from(wanted.is_none()), "{name}: {value}");
+    }
+}
+
+#[test]
+fn a_header_that_is_a_services_own_is_left_to_its_dialect() {
+    for name in [
+        "x-lognex-retry-after",
+        "x-ogw-ratelimit-reset",
+        "x-esi-error-limit-reset",
+        "x-contentful-ratelimit-reset",
+        "x-rate-limit-interval",
+        "x-ratelimit-retry-count",
+        "x-ratelimit-retries",
+        "x-retry-count",
+        "x-retry-limit",
+        "retry-policy",
+        "x-ratelimit-resettable",
+    ] {
+        let lines = [(name, "30")];
+        assert_eq!(
+            (delay(429, &lines), unreadable(&lines)),
+            (None, vec![]),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_limits_retry_time_ranks_between_retry_after_and_reset() {
+    let retry = ("x-ratelimit-retry-after", "40");
+    assert_eq!(delay(429, &[retry, ("retry-after", "5")]), Some(5_000));
+    assert_eq!(
+        delay(429, &[retry, ("x-ratelimit-reset", "90")]),
+        Some(40_000)
+    );
+    // Some servers send it with every response: only a limit that was met asks for a wait.
+    let spent = ("x-ratelimit-remaining", "0");
+    let left = ("x-ratelimit-remaining", "9");
+    assert_eq!(delay(429, &[retry, left]), Some(40_000));
+    assert_eq!(delay(503, &[retry, spent]), Some(40_000));
+    assert_eq!(delay(503, &[retry, left]), None);
+    assert_eq!(delay(503, &[retry]), None);
+    assert_eq!(
+        delay(429, &[("x-ratelimit-retry-after", "0"), RESET]),
+        Some(7_000)
+    );
+    assert!(!is_invitation(&head(&[retry])));
 }
 
 const RESET: (&str, &str) = ("x-ratelimit-reset", "7");
@@ -182,6 +341,45 @@ fn dates_are_measured_against_the_responses_own_clock() {
     ];
     assert_eq!(delay(429, &unix), Some(30_000));
     assert_ne!(read(429, &unix).delay(), Some(WALL));
+}
+
+#[test]
+fn the_clock_of_dates_is_the_senders() {
+    let date = "Fri, 15 Jan 2027 09:00:00 GMT";
+    let reset = ("retry-after", "Fri, 15 Jan 2027 09:00:30 GMT");
+    let other = "Fri, 15 Jan 2027 09:00:01 GMT";
+    let hour_ahead = Some(3_630_000);
+    for (lines, wanted) in [
+        (vec![("date", date)], Some(30_000)),
+        // Twice, or folded: the same.
+        (vec![("date", date), ("date", date)], Some(30_000)),
+        (vec![("date", &*format!("{date}, {date}"))], Some(30_000)),
+        (vec![("date", "2027-01-15T09:00:00Z")], Some(30_000)),
+        // A date that contradicts itself is none.
+        (vec![("date", date), ("date", other)], hour_ahead),
+        (vec![("date", &*format!("{date}, {other}"))], hour_ahead),
+        (vec![("date", "today")], hour_ahead),
+        (vec![("date", date), ("age", "10")], Some(20_000)),
+        (vec![("date", date), ("age", "10, 25")], Some(20_000)),
+        (
+            vec![("date", date), ("age", "10"), ("age", "25")],
+            Some(20_000),
+        ),
+        (vec![("date", date), ("age", "31")], None),
+        (vec![("date", date), ("age", "-10")], Some(30_000)),
+        (vec![("date", date), ("age", "10s")], Some(30_000)),
+        (vec![("date", date), ("age", "99999999999999999999")], None),
+        // Without a date there is nothing to add it to.
+        (vec![("age", "10")], hour_ahead),
+    ] {
+        let lines: Vec<_> = lines.into_iter().chain([reset]).collect();
+        assert_eq!(delay(429, &lines), wanted, "{lines:?}");
+    }
+    // An age never shortens a number of seconds.
+    let seconds = [("date", date), ("age", "10"), ("retry-after", "30")];
+    assert_eq!(delay(429, &seconds), Some(30_000));
+    let unix = [("date", date), ("age", "10"), ("retry-after", "1800003630")];
+    assert_eq!(delay(429, &unix), Some(20_000));
 }
 
 #[test]

@@ -7,7 +7,7 @@ const UNKNOWN: (&str, &str) = ("x-rate-limit-reset-tokens", "55");
 const RESET: (&str, &str) = ("x-ratelimit-reset", "30");
 
 /// A status, its lines, and the delay in milliseconds.
-const DELAYS: [(u16, Lines<'_>, Option<u128>); 18] = [
+const DELAYS: [(u16, Lines<'_>, Option<u128>); 19] = [
     (500, &[RESET], None),
     (429, &[RESET], Some(30_000)),
     (500, &[RESET, ("x-ratelimit-remaining", "0")], Some(30_000)),
@@ -33,6 +33,11 @@ const DELAYS: [(u16, Lines<'_>, Option<u128>); 18] = [
     (429, &[("ratelimit", r#""a\";b";r=0;t=5"#)], Some(5_000)),
     (503, &[("ratelimit", r#""d";t=30"#)], None),
     (429, &[("x-ratelimit-reset", "0")], None),
+    (
+        429,
+        &[("x-ratelimit-reset", "0"), ("x-ratelimit-remaining", "0.0")],
+        None,
+    ),
     (429, &[("x-ratelimit-reset", "1700000000")], None),
     (429, &[("ratelimit-limit", "100;w=60")], None),
     (429, &[("ratelimit-policy", r#""d";q=9;w=60"#)], None),
@@ -47,7 +52,7 @@ const DELAYS: [(u16, Lines<'_>, Option<u128>); 18] = [
     (
         429,
         &[
-            ("ratelimit-resettime", "9"),
+            ("ratelimit-observed", "9"),
             ("x-ratelimit-resource", "core"),
         ],
         None,

@@ -105,13 +105,9 @@ pub(super) fn kubernetes() -> Vec<Row> {
 }
 
 pub(super) fn docker_hub() -> Vec<Row> {
+    // "You have reached your pull rate limit." Its window is hours long, and the response does not name its end.
+    // `Retry-After` and `x-retry-after`, seconds or a Unix time, need no row.
     vec![
-        // "A unix timestamp of when you can call the API again". Since June 2025 the reference names `Retry-After`, in
-        // seconds, which needs no row and takes precedence over this.
-        on([429])
-            .has_head("x-retry-after")
-            .is(Interpretation::throttled().delay(Location::head("x-retry-after"), Unit::Auto)),
-        // "You have reached your pull rate limit." Its window is hours long, and the response does not name its end.
         on([429])
             .text("pull rate limit")
             .is(Interpretation::throttled()

@@ -5,14 +5,17 @@ use crate::error::ConfigError;
 use crate::error_body::ErrorBody;
 #[cfg(feature = "json")]
 use crate::error_body::Pointer;
+use crate::server_hints::split;
 use http::{HeaderMap, HeaderName};
 
 /// The longest header line that is looked at, in bytes.
 const MAX_LINE_BYTES: usize = 1024;
 /// The number of lines of a header that are looked at.
 const MAX_LINES: usize = 8;
+/// The number of elements of a line that are looked at.
+const MAX_ELEMENTS: usize = 64;
 
-/// A test of a response header: one of its lines, or a named part of one, has a value.
+/// A test of a response header: one of its values, or a named part of a line, has a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HeadTest {
     pub(crate) name: HeaderName,
@@ -28,16 +31,29 @@ impl HeadTest {
     }
 
     pub(super) fn holds(&self, headers: &HeaderMap) -> bool {
-        let mut lines = lines(headers, &self.name);
+        let holds = |value| self.wanted.holds(value, str::eq_ignore_ascii_case);
         match &self.part {
             // A line that is too long to be looked at still makes the header present.
             None if self.wanted == ValueTest::Present => headers.contains_key(&self.name),
-            None => lines.any(|line| self.wanted.holds(line, str::eq_ignore_ascii_case)),
-            Some(part) => lines
+            None => values(headers, &self.name).any(holds),
+            Some(part) => lines(headers, &self.name)
                 .flat_map(|line| parts(line, part))
-                .any(|value| self.wanted.holds(value, str::eq_ignore_ascii_case)),
+                .any(holds),
         }
     }
+}
+
+/// Returns the values of a header: the elements of each line that is a list, and the line itself. A gateway may have
+/// folded several lines into one.
+pub(crate) fn values<'a>(
+    headers: &'a HeaderMap,
+    name: &HeaderName,
+) -> impl Iterator<Item = &'a str> + use<'a> {
+    lines(headers, name).flat_map(|line| {
+        let list = Some(line).filter(|line| line.contains(','));
+        let elements = list.into_iter().flat_map(split).take(MAX_ELEMENTS);
+        elements.chain([line])
+    })
 }
 
 /// Returns the lines of a header that are short enough to be looked at.
@@ -100,8 +116,8 @@ impl Condition {
         Self::of(Test::Header(vec![HeadTest::new(name, ValueTest::Present)]))
     }
 
-    /// Holds for responses with a line of this header that is this value as a whole, without the blanks around it; case
-    /// is ignored. [`head`](Self::head) takes parts, starts and numbers.
+    /// Holds for responses with a line of this header, or an element of its list, that is this value as a whole, without
+    /// the blanks around it; case is ignored. [`head`](Self::head) takes parts, starts and numbers.
     ///
     /// ```
     /// use http::HeaderName;
@@ -114,8 +130,8 @@ impl Condition {
         Self::of(Test::Header(vec![HeadTest::new(name, wanted)]))
     }
 
-    /// Holds for responses with a line of this header that has this value. The first 8 lines count, each of at most
-    /// 1,024 bytes.
+    /// Holds for responses with a line of this header that has this value, or an element of its list: `a: 1` twice and
+    /// `a: 1, 1` are the same header. The first 8 lines count, each of at most 1,024 bytes, and 64 elements of a line.
     ///
     /// ```
     /// use http::HeaderName;

@@ -1,0 +1,86 @@
+//! The elements of a header: one header is one list, whether a gateway has folded its lines or not (RFC 9110 section
+//! 5.3).
+
+use super::date::is_weekday;
+use super::{MAX_HEADER_LINES, text};
+use http::HeaderMap;
+use http::header::AsHeaderName;
+
+/// The most elements of a header that are read.
+pub(super) const MAX_ELEMENTS: usize = 64;
+
+/// Returns the elements of a header, from all of its lines that can be read, without surrounding whitespace.
+pub(crate) fn elements(headers: &HeaderMap, name: impl AsHeaderName) -> impl Iterator<Item = &str> {
+    let lines = headers.get_all(name).iter().take(MAX_HEADER_LINES);
+    lines.filter_map(text).flat_map(split).take(MAX_ELEMENTS)
+}
+
+/// Returns the elements of a line. An element may be an HTTP-date, which itself has a comma after its weekday.
+#[inline]
+pub(crate) fn split(line: &str) -> Elements<'_> {
+    Elements(Some(line))
+}
+
+/// The elements of a line that are left.
+pub(crate) struct Elements<'a>(Option<&'a str>);
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = &'a str;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a str> {
+        loop {
+            let text = self.0.take()?;
+            let (first, mut after) = cut(text, 0);
+            let mut element = first.trim_ascii();
+            if after.is_some() && is_weekday(element) {
+                (element, after) = cut(text, first.len().saturating_add(1));
+                element = element.trim_ascii();
+            }
+            self.0 = after;
+            // RFC 9110 section 5.6.1: empty elements do not count.
+            if !element.is_empty() {
+                return Some(element);
+            }
+        }
+    }
+}
+
+/// Splits a text at its first comma from a position on.
+#[inline]
+fn cut(text: &str, from: usize) -> (&str, Option<&str>) {
+    // Values are short: a search that has no set-up is the fastest.
+    let mut bytes = text.bytes().enumerate().skip(from);
+    let comma = bytes.find(|(_, byte)| *byte == b',');
+    match comma.and_then(|(at, _)| text.split_at_checked(at)) {
+        Some((before, after)) => (before, after.get(1..)),
+        None => (text, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_split_at_its_commas_but_not_within_a_date() {
+        let date = "Fri, 21 Aug 2026 12:00:12 GMT";
+        let long = "Friday, 21-Aug-26 12:00:12 GMT";
+        for (line, wanted) in [
+            ("6", vec!["6"]),
+            ("6, 6", vec!["6", "6"]),
+            (" 6 ,\t7,", vec!["6", "7"]),
+            (",, 6,,", vec!["6"]),
+            (",", vec![]),
+            ("", vec![]),
+            (date, vec![date]),
+            (&format!("{date}, {date}"), vec![date, date]),
+            (&format!("6,{long},7"), vec!["6", long, "7"]),
+            ("Fri,", vec!["Fri,"]),
+            ("Fri, Sat, 6", vec!["Fri, Sat", "6"]),
+            ("Fri", vec!["Fri"]),
+        ] {
+            assert_eq!(split(line).collect::<Vec<_>>(), wanted, "{line:?}");
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! The names of headers that carry a retry hint, and what a name says about its value.
+//!
+//! No standard defines most of them. A name counts if its words say what it holds: `retry` or `reset`, and then words
+//! for a time and for the unit of its number, as in `x-ratelimit-reset-after-ms`. A header with the name of a service in
+//! it is that service's own, and a dialect's matter.
+
+use super::date::NumberUnit;
+use std::fmt;
+
+/// The most bytes of a header's name; a header with a longer one is ignored.
+pub(super) const MAX_NAME_BYTES: usize = 128;
+
+/// The prefixes of the headers that hold one number of a quota.
+pub(super) const QUOTA_PREFIXES: [&str; 7] = [
+    "ratelimit-",
+    "x-ratelimit-",
+    "x-rate-limit-",
+    "rate-limit-",
+    "anthropic-ratelimit-",
+    "ratelimitbysize-",
+    "x-ratelimitbysize-",
+];
+
+/// The headers that name a delay. The first readable one counts. The last ones match other names with that prefix.
+pub(super) const DELAYS: [&str; 9] = [
+    "retry-after-ms",
+    "x-ms-retry-after-ms",
+    "x-amz-retry-after",
+    "retry-after",
+    "x-retry-after",
+    "x-retry-in",
+    "retry-*",
+    "x-retry-*",
+    "x-throttle-wait-*",
+];
+
+/// The index of the first quota header among all headers.
+#[expect(clippy::cast_possible_truncation, reason = "a handful")]
+pub(super) const FIRST_QUOTA: u8 = DELAYS.len() as u8;
+
+macro_rules! names {
+    ($($before:literal $after:literal,)*) => {
+        [
+            "ratelimit",
+            "ratelimit-policy",
+            $(
+                concat!($before, "limit", $after),
+                concat!($before, "remaining", $after),
+                concat!($before, "reset", $after),
+            )*
+            "ratelimit-*",
+            "x-ratelimit-*",
+            "x-rate-limit-*",
+            "rate-limit-*",
+            "anthropic-ratelimit-*",
+            "ratelimitbysize-*",
+            "x-ratelimitbysize-*",
+        ]
+    };
+}
+
+/// The quota headers, after those of [`DELAYS`]. The last ones match every other name with that prefix.
+const QUOTAS: [&str; 42] = names![
+    "ratelimit-" "",
+    "x-ratelimit-" "",
+    "x-rate-limit-" "",
+    "x-ratelimit-" "-requests",
+    "x-rate-limit-" "-requests",
+    "x-ratelimit-" "-tokens",
+    "x-rate-limit-" "-tokens",
+    "anthropic-ratelimit-requests-" "",
+    "anthropic-ratelimit-tokens-" "",
+    "anthropic-ratelimit-input-tokens-" "",
+    "anthropic-ratelimit-output-tokens-" "",
+];
+
+/// The form of the value of a header that names a delay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DelayForm {
+    /// `Retry-After`: a number of seconds or a date.
+    RetryAfter,
+    /// A number of milliseconds.
+    Milliseconds,
+    /// A number in this unit, a duration with units, or a date.
+    Any(NumberUnit),
+}
+
+/// Returns the header with this name if it names a delay, and the form of its value.
+#[inline]
+pub(super) fn delay(name: &str) -> Option<(Header, DelayForm)> {
+    // Nearly every response has names that begin with `x-` and are none of these.
+    let rest = name.strip_prefix("x-").unwrap_or(name);
+    match rest.as_bytes().first()? {
+        b'r' if name == "retry-after" => Some((Header::RETRY_AFTER, DelayForm::RetryAfter)),
+        b'r' | b'm' | b'a' | b't' => rare_delay(name, rest),
+        _ => None,
+    }
+}
+
+fn rare_delay(name: &str, rest: &str) -> Option<(Header, DelayForm)> {
+    let form = match name {
+        "retry-after-ms" | "x-ms-retry-after-ms" | "x-amz-retry-after" => DelayForm::Milliseconds,
+        _ => {
+            let words = match rest.strip_prefix("retry-") {
+                Some(words) => words,
+                None => name.strip_prefix("x-throttle-wait-")?,
+            };
+            DelayForm::Any(unit_of(words)?)
+        }
+    };
+    Some((Header::named(name)?, form))
+}
+
+/// Returns the unit of the number in a header from the words of its name, if all of them are words for a time.
+pub(super) fn unit_of(words: &str) -> Option<NumberUnit> {
+    let (unit, rest) = time_words(words)?;
+    rest.is_empty().then_some(unit)
+}
+
+/// Strips the words for a time from the start and the end of a part of a name, and returns the unit that they state and
+/// the words that are left: `-org` of `-seconds-org`. The first word may stand without a hyphen, as in `resettime`.
+/// Returns `None` if that one is no word for a time.
+pub(super) fn time_words(words: &str) -> Option<(NumberUnit, &str)> {
+    let (mut unit, mut rest) = (NumberUnit::Seconds, words);
+    if !rest.is_empty() && !rest.starts_with('-') {
+        let (word, after) = rest.split_at(rest.find('-').unwrap_or(rest.len()));
+        unit = unit_of_word(word)?.unwrap_or(unit);
+        rest = after;
+    }
+    while let Some(text) = rest.strip_prefix('-') {
+        let (word, after) = text.split_at(text.find('-').unwrap_or(text.len()));
+        let Some(stated) = unit_of_word(word) else {
+            break;
+        };
+        (unit, rest) = (stated.unwrap_or(unit), after);
+    }
+    while let Some((before, word)) = rest.rsplit_once('-') {
+        let Some(stated) = unit_of_word(word) else {
+            break;
+        };
+        (unit, rest) = (stated.unwrap_or(unit), before);
+    }
+    Some((unit, rest))
+}
+
+/// Returns the unit that a word states, if it is a word for a time.
+fn unit_of_word(word: &str) -> Option<Option<NumberUnit>> {
+    // `second`, `minute` and `day` are no units here: they name the window of a quota.
+    Some(match word {
+        "after" | "at" | "date" | "epoch" | "in" | "time" | "timestamp" | "unix" | "utc" => None,
+        "s" | "sec" | "secs" | "seconds" => Some(NumberUnit::Seconds),
+        "ms" | "msec" | "msecs" | "millis" | "milliseconds" => Some(NumberUnit::Milliseconds),
+        "minutes" => Some(NumberUnit::Minutes),
+        _ => return None,
+    })
+}
+
+/// Returns `false` for most other names by their first letter.
+pub(super) fn may_be_a_hint(name: &str) -> bool {
+    name.starts_with(['r', 'x', 'a'])
+}
+
+/// Returns the index of the name's prefix in [`QUOTA_PREFIXES`], and the rest of the name.
+pub(super) fn after_prefix(name: &str) -> Option<(usize, &str)> {
+    if name.len() > MAX_NAME_BYTES {
+        return None;
+    }
+    let prefixes = QUOTA_PREFIXES.iter().enumerate();
+    let mut found =
+        prefixes.filter_map(|(index, prefix)| Some((index, name.strip_prefix(prefix)?)));
+    found.next()
+}
+
+pub(super) fn names_a_quota(name: &str) -> bool {
+    name == "ratelimit" || after_prefix(name).is_some()
+}
+
+/// The index of a header that carries a retry hint.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Header(u8);
+
+impl Header {
+    pub(super) const RETRY_AFTER: Self = Self(3);
+    pub(super) const RATELIMIT: Self = Self(FIRST_QUOTA);
+    pub(super) const RATELIMIT_POLICY: Self = Self(FIRST_QUOTA.saturating_add(1));
+
+    /// Returns the names of all headers, in order of precedence.
+    fn names() -> impl Iterator<Item = &'static str> {
+        DELAYS.into_iter().chain(QUOTAS)
+    }
+
+    /// Returns the header with this name, or the one for its prefix.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        let all = || (0..).zip(Self::names());
+        // The exact name first, since `x-ratelimit-*` matches `x-ratelimit-reset` too.
+        let known = all().find(|(_, known)| *known == name);
+        let by_prefix = || {
+            all().find(|(_, known)| {
+                let prefix = known.strip_suffix('*');
+                prefix.is_some_and(|prefix| name.starts_with(prefix))
+            })
+        };
+        let (index, _) = known.or_else(by_prefix)?;
+        Some(Self(index))
+    }
+
+    pub(super) fn index(self) -> usize {
+        self.0.into()
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        Self::names().nth(self.index()).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A set of headers that carry retry hints: one bit for each of the 51.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct HeaderSet(u64);
+
+impl HeaderSet {
+    /// Returns their names, in order of precedence.
+    pub(crate) fn names(self) -> impl Iterator<Item = &'static str> {
+        let Self(mut bits) = self;
+        std::iter::from_fn(move || {
+            let index = usize::try_from(bits.trailing_zeros()).ok()?;
+            // Clears the lowest bit. Without one the index is 64, which no header has, so the iterator ends.
+            bits &= bits.wrapping_sub(1);
+            Header::names().nth(index)
+        })
+    }
+
+    pub(super) fn add(&mut self, header: Header) {
+        self.0 |= 1_u64.checked_shl(header.0.into()).unwrap_or_default();
+    }
+
+    pub(super) fn without(self, others: Self) -> Self {
+        Self(self.0 & !others.0)
+    }
+}
+
+impl fmt::Debug for HeaderSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_says_the_unit_of_its_number() {
+        use NumberUnit::{Milliseconds, Minutes, Seconds};
+        for (words, wanted) in [
+            ("", Some((Seconds, ""))),
+            ("-after", Some((Seconds, ""))),
+            ("-ms", Some((Milliseconds, ""))),
+            ("-after-ms", Some((Milliseconds, ""))),
+            ("-in-seconds", Some((Seconds, ""))),
+            ("-after-minutes", Some((Minutes, ""))),
+            ("time", Some((Seconds, ""))),
+            ("after-milliseconds", Some((Milliseconds, ""))),
+            ("-tokens", Some((Seconds, "-tokens"))),
+            ("-seconds-org", Some((Seconds, "-org"))),
+            ("-requests-day", Some((Seconds, "-requests-day"))),
+            ("-minute", Some((Seconds, "-minute"))),
+            ("table", None),
+            ("-tokens-ms", Some((Milliseconds, "-tokens"))),
+            ("-in-tokens-after-ms", Some((Milliseconds, "-tokens"))),
+        ] {
+            assert_eq!(time_words(words), wanted, "{words}");
+        }
+    }
+
+    #[test]
+    fn every_header_has_a_bit_of_its_own() {
+        let names: Vec<_> = Header::names().collect();
+        assert!(names.len() < 64);
+        for name in &names {
+            let found = Header::named(name.trim_end_matches('*')).map(Header::name);
+            assert!(
+                found.is_some_and(|found| found == *name),
+                "{name}: {found:?}"
+            );
+        }
+        assert_eq!(Header::RETRY_AFTER.name(), "retry-after");
+        assert_eq!(Header::RATELIMIT.name(), "ratelimit");
+        let distinct: std::collections::BTreeSet<_> = names.iter().collect();
+        assert_eq!(distinct.len(), names.len());
+    }
+}
