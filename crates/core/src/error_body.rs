@@ -4,6 +4,7 @@
 #[cfg_attr(not(feature = "json"), path = "error_body/no_json.rs")]
 mod json;
 mod pointer;
+mod problem;
 mod xml;
 
 pub use pointer::Pointer;
@@ -216,6 +217,12 @@ impl ErrorBody {
             };
             self.is_whole() && is_closed()
         })
+    }
+
+    /// Returns `true` if it is an error page of Cloudflare that rules out that a retry can help. Only its first 4 KiB
+    /// count.
+    pub(crate) fn rules_out_retry(&self) -> bool {
+        problem::rules_out_retry(&self.text)
     }
 
     /// Returns the tokens under the keys that APIs use for them (`code`, `type`, `status`, `reason` and the like), at

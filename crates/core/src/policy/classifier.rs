@@ -349,6 +349,14 @@ impl RetryPolicy {
         outcome.body().is_none() && self.0.classifiers.reads_body(outcome)
     }
 
+    /// Returns `true` if the body of this outcome, which was judged by its head, may make it permanent.
+    pub(crate) fn may_be_overruled_by_body(&self, outcome: &Outcome<'_>) -> bool {
+        outcome.body().is_none()
+            && self.0.classifiers.header_rules
+            && matches!(outcome.class(), Class::Transient | Class::Throttled)
+            && verdict::may_rule_out_retry(outcome)
+    }
+
     /// Returns `true` if a classifier or a rule may look at the request that an outcome belongs to.
     #[must_use]
     #[inline]

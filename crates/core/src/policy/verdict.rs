@@ -3,6 +3,7 @@
 use super::classify::{Class, Reach};
 use super::outcome::Outcome;
 use super::reason::Reason;
+use crate::error_body::ErrorBody;
 use crate::server_hints::{RetryTime, elements};
 use http::HeaderMap;
 use std::hash::{BuildHasher, RandomState};
@@ -283,12 +284,17 @@ fn is_throttled(outcome: &Outcome<'_>) -> bool {
 impl Verdict {
     /// Returns this verdict, unless the response has `x-should-retry` or `stripe-should-retry`: `false` makes it
     /// permanent, and `true` makes a permanent one transient. A server that wants a retry has not thereby said that it
-    /// did nothing.
+    /// did nothing. A page of Cloudflare that rules a retry out counts as `false`.
     ///
     /// The header rules apply this to the verdict of a dialect.
     #[must_use]
     pub fn overruled_by_headers(self, outcome: &Outcome<'_>) -> Self {
-        let Some(wanted) = outcome.headers().and_then(should_retry) else {
+        let wanted = if rules_out_retry(outcome) {
+            Some(false)
+        } else {
+            outcome.headers().and_then(should_retry)
+        };
+        let Some(wanted) = wanted else {
             return self;
         };
         let (class, reach, reason) = match (self.class, wanted) {
@@ -308,6 +314,19 @@ impl Verdict {
             ..self
         }
     }
+}
+
+/// Returns `true` if a response's body may state that a retry cannot help, which costs a look at it.
+pub(super) fn may_rule_out_retry(outcome: &Outcome<'_>) -> bool {
+    let kind = outcome.media_type();
+    kind.is_some_and(|kind| kind.eq_ignore_ascii_case("application/problem+json"))
+}
+
+/// Returns `true` if a response's body states that a retry cannot help: Cloudflare's own error pages do, for their
+/// callers' origins.
+fn rules_out_retry(outcome: &Outcome<'_>) -> bool {
+    let body = outcome.body().filter(|_| may_rule_out_retry(outcome));
+    body.is_some_and(ErrorBody::rules_out_retry)
 }
 
 /// Returns `true` if the head names a time to come back: a delay that can be read, or the reset of a spent quota.

@@ -13,7 +13,7 @@ use crate::policy::bodies::{BodyProbe, has_an_end};
 use crate::policy::decision::{RetryPlan, Stop, StopReason};
 use crate::policy::moment::Moment;
 use crate::policy::outcome::Outcome;
-use crate::policy::rules::OnExhausted;
+use crate::policy::rules::{DecidedBy, OnExhausted};
 use crate::policy::{Class, ServerHints};
 use std::sync::Arc;
 use std::time::Duration;
@@ -176,7 +176,10 @@ impl RetrySession {
         judged: Option<Outcome<'a>>,
         moment: Moment,
     ) -> Command {
-        let judged = judged.filter(|judged| !self.needs_evidence(judged));
+        let needs_evidence = |judged: &Outcome<'_>| {
+            self.needs_evidence(judged) || self.body_may_rule_out_retry(judged, moment)
+        };
+        let judged = judged.filter(|judged| !needs_evidence(judged));
         let needs_evidence = judged.is_none();
         *outcome = judged.unwrap_or(*outcome);
         let bytes = self.whole_answers();
@@ -204,6 +207,15 @@ impl RetrySession {
             return Command::Read(BodyRequirement::Probe(probe));
         }
         self.decide(outcome, moment)
+    }
+
+    /// Returns `true` if a retry would follow by this outcome's class, and its body may state that none can help.
+    fn body_may_rule_out_retry(&self, outcome: &Outcome<'_>, moment: Moment) -> bool {
+        // Rare, so the plan that is made in vain costs next to nothing.
+        self.policy.may_be_overruled_by_body(outcome)
+            && self
+                .judge(outcome, moment)
+                .is_ok_and(|plan| plan.by == DecidedBy::Policy)
     }
 
     /// Decides after a body was read. Only evidence makes the classifiers judge again.

@@ -1,5 +1,7 @@
 //! The way of one request through a policy.
 
+mod pages;
+
 use super::longest_spread;
 use super::*;
 use crate::policy::Methods;
@@ -29,6 +31,20 @@ fn plan(session: &RetrySession, outcome: &Outcome<'_>, moment: Moment) -> RetryP
 
 fn retry_after(seconds: &'static str) -> HeaderMap {
     HeaderMap::from_iter([(http::header::RETRY_AFTER, HeaderValue::from_static(seconds))])
+}
+
+fn response(status: u16, headers: &HeaderMap) -> Outcome<'_> {
+    Outcome::response(StatusCode::from_u16(status).unwrap(), headers)
+}
+
+/// Returns the command after an outcome that was seen `after` the start of its attempt.
+fn seen(session: &mut RetrySession, outcome: Outcome<'_>, after: Duration) -> Command {
+    let sent = session.step(Event::Woke, Moment::new(SECOND * 100));
+    assert!(matches!(sent, Command::Send), "{sent:?}");
+    let mut outcome = outcome;
+    // The longest backoff that is drawn.
+    let now = Moment::new(SECOND * 100 + after).with_random(u64::MAX);
+    session.step(Event::Outcome(&mut outcome), now)
 }
 
 #[test]
