@@ -43,6 +43,12 @@ pub trait Client: Sized {
         let _ = (policy, error);
     }
 
+    /// Returns `true` if the connection of the last attempt is known, so that [`leave_connection`](Self::leave_connection)
+    /// has an effect after a response.
+    fn can_leave_connection(&self) -> bool {
+        false
+    }
+
     /// Returns `true` if the client may follow redirects, even if its errors do not show it.
     fn may_follow() -> bool {
         false

@@ -14,7 +14,7 @@ use crate::policy::{
     Class, ErrorBody, ErrorKind, Moment, Outcome, RequestLine, StopReason, Verdict,
 };
 use crate::runtime::Sleep;
-use http::{Extensions, HeaderMap};
+use http::{Extensions, HeaderMap, StatusCode};
 use http_retry_core::adapter::{
     BodyProbe, BodyRequirement, Command, Event, Inspected, StreamHolder,
 };
@@ -82,6 +82,7 @@ impl<C: Client> CallState<C> {
         // Set before the verdict, since `record` reads it.
         self.last.get_or_insert_default().error_type = error_type;
         let outcome = outcome.redirected(redirected).for_request(line.as_deref());
+        let outcome = with_connection(client, outcome);
         let command = match judged {
             Some(verdict) => {
                 let outcome = outcome.judged(verdict);
@@ -351,6 +352,17 @@ impl<C: Client> CallState<C> {
             *self.result_mut() = own.map(|own| Err(own(LayerError::Timeout(error))));
             return Some(self.schedule(paid));
         }
+    }
+}
+
+/// Tells a 421 if its connection can be left.
+fn with_connection<'a, C: Client>(client: &C, outcome: Outcome<'a>) -> Outcome<'a> {
+    // The status first, since a look at the connection takes a lock.
+    let is_misdirected = outcome.status() == Some(StatusCode::MISDIRECTED_REQUEST);
+    if is_misdirected && client.can_leave_connection() {
+        outcome.on_leavable_connection()
+    } else {
+        outcome
     }
 }
 

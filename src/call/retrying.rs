@@ -35,6 +35,9 @@ impl<C: Client> Driver<C> {
                 client.leave_connection(state.session.policy(), Some(error));
             }
         }
+        if matches!(command, Command::Wait(_)) && state.outcome().is_misdirected() {
+            client.leave_connection(state.session.policy(), None);
+        }
         command
     }
 

@@ -47,6 +47,12 @@ impl ConnectionUsed {
             .map(Self)
     }
 
+    /// Returns `true` once the client has chosen the connection, which [`retire`](Self::retire) then keeps later requests
+    /// off.
+    pub(crate) fn is_known(&self) -> bool {
+        self.0.connection_metadata().is_some()
+    }
+
     /// Keeps later requests off the connection; those in flight continue.
     pub(crate) fn retire(&self) {
         if let Some(connection) = &*self.0.connection_metadata() {

@@ -18,5 +18,9 @@ impl ConnectionUsed {
         None
     }
 
+    pub(crate) fn is_known(&self) -> bool {
+        match *self {}
+    }
+
     pub(crate) fn retire(&self) {}
 }

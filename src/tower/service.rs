@@ -483,6 +483,11 @@ where
         }
     }
 
+    fn can_leave_connection(&self) -> bool {
+        let used = self.connection.as_ref();
+        used.is_some_and(|used| used.is_known())
+    }
+
     /// If the service shares a type with reqwest's client, it may be one, or wrap one.
     fn may_follow() -> bool {
         let types = [

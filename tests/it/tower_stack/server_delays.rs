@@ -102,3 +102,23 @@ fn sleep_asked_for(seconds: u64, seed: u64) -> Duration {
     assert_eq!(sent.unwrap().unwrap().status(), 200);
     runtime.sleeps()[0]
 }
+
+#[test]
+fn a_server_that_closes_idle_connections_is_not_waited_for() {
+    for (after, wait) in [(SECOND / 2, Duration::ZERO), (SECOND, DELAY)] {
+        let mut stack = Stack::new(policy());
+        let mut call = stack.start(get());
+        stack.runtime.advance(after);
+        stack.answer(status(408));
+        if !wait.is_zero() {
+            assert!(call.is_pending() && stack.is_idle());
+            stack.runtime.advance(wait + DELAY / 5);
+        }
+        assert!(call.is_pending());
+        stack.answer(status(200));
+        let response = call.end().unwrap();
+        let retry = &report(&response).attempts()[1];
+        assert_eq!(retry.delay.is_zero(), wait.is_zero(), "{retry:?}");
+        assert_eq!(report(&response).retries(), 1);
+    }
+}

@@ -141,3 +141,44 @@ async fn a_refused_stream_says_nothing_against_its_connection() {
     assert_eq!(answer.unwrap().status(), 200);
     assert!(server.got().iter().all(|got| got.connection == 1));
 }
+
+fn post(url: String) -> Request<Full<Bytes>> {
+    Request::post(url).body(Full::from("order")).unwrap()
+}
+
+/// The connections that a POST came over, and the status that its caller got.
+async fn misdirected(policy: RetryPolicyBuilder, answers: &[u16]) -> (Vec<usize>, u16) {
+    let turns = answers.iter().map(|status| Turn::Answer(*status));
+    let server = Http2Server::start(turns).await;
+    // A clock that stands still: no attempt runs out of time.
+    let layer = RetryLayer::new(policy.build().unwrap()).runtime(Clock::new());
+    let service = layer.layer(bare_hyper::<Full<Bytes>>(Speaks::Http2));
+    let answer = in_time(service.oneshot(post(server.url()))).await;
+    let connections = server.got().iter().map(|got| got.connection).collect();
+    (connections, answer.unwrap().status().as_u16())
+}
+
+#[tokio::test]
+async fn a_421_is_repeated_once_on_another_connection() {
+    let limited = || policy().attempt_timeout(LIMIT);
+    let answers: &[u16] = &[421, 200];
+    assert_eq!(misdirected(limited(), answers).await, (vec![1, 2], 200));
+    assert_eq!(misdirected(limited(), &[421]).await, (vec![1, 2], 421));
+    // After another failure the connection is known in any case.
+    let answers: &[u16] = &[408, 421, 200];
+    assert_eq!(misdirected(policy(), answers).await, (vec![1, 1, 2], 200));
+}
+
+#[tokio::test]
+async fn a_421_on_an_unknown_connection_is_the_callers() {
+    let answers: &[u16] = &[421, 200];
+    assert_eq!(misdirected(policy(), answers).await, (vec![1], 421));
+    let server = Http2Server::start([Turn::Answer(421), Turn::Answer(200)]).await;
+    let limited = policy().attempt_timeout(LIMIT).build().unwrap();
+    let retries = RetryMiddleware::new(limited).runtime(Clock::new());
+    let client = super::connections::client::bare_reqwest(Speaks::Http2);
+    let client = ClientBuilder::new(client).with(retries).build();
+    let sent = client.request(Method::GET, server.url()).send();
+    assert_eq!(in_time(sent).await.unwrap().status(), 421);
+    assert_eq!(server.got().len(), 1);
+}

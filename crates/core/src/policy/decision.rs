@@ -121,6 +121,10 @@ pub(crate) struct SessionCounts {
     pub(super) refusals: u32,
     /// Set if a server may have processed one of the attempts that were followed by another.
     pub(super) in_doubt: bool,
+    /// Set once a 408 was repeated at once.
+    pub(super) closed_idle: bool,
+    /// Set once a 421 was repeated on another connection.
+    pub(super) misdirected: bool,
 }
 
 /// The counts of a request by one rule.

@@ -1,6 +1,6 @@
 //! The outcome of one attempt.
 
-use super::classify::{Class, ErrorKind, Reach, standard_status};
+use super::classify::{Class, ErrorKind, MISDIRECTED, Reach, standard_status};
 use super::decision::StopReason;
 use super::reason::Reason;
 use super::request_facts::RequestLine;
@@ -39,6 +39,8 @@ pub struct Outcome<'a> {
     body: Option<&'a ErrorBody>,
     /// Set if the server had responded before the attempt failed, whatever a verdict says of the failure.
     answered: bool,
+    /// Set for a 421 that came over a connection which the next attempt can avoid.
+    misdirected: bool,
     /// The hints in the response's head, if they have been read.
     hints: Option<&'a ServerHints>,
     redirected: Redirected,
@@ -78,6 +80,7 @@ impl<'a> Outcome<'a> {
             verdict: Verdict::new(class, reach),
             body: None,
             answered: false,
+            misdirected: false,
             hints: None,
             redirected: Redirected::No,
             request: None,
@@ -419,6 +422,31 @@ impl<'a> Outcome<'a> {
             answered: true,
             ..answered
         }
+    }
+
+    /// Returns this outcome of an attempt whose connection the next one can avoid. It matters to a 421: the session
+    /// repeats that once, for any method, and the adapter then leaves the connection
+    /// ([`is_misdirected`](Self::is_misdirected)).
+    #[must_use]
+    pub fn on_leavable_connection(self) -> Self {
+        let misdirected = self.status() == Some(StatusCode::MISDIRECTED_REQUEST);
+        Self {
+            misdirected,
+            ..self
+        }
+    }
+
+    /// Returns `true` for a 421 after [`on_leavable_connection`](Self::on_leavable_connection): a retry must not use the
+    /// same connection.
+    #[must_use]
+    pub fn is_misdirected(&self) -> bool {
+        self.misdirected
+    }
+
+    /// Returns this outcome, by the entry for a 421 that is repeated on another connection.
+    pub(in crate::policy) fn on_another_connection(self) -> Self {
+        let (class, reach) = MISDIRECTED;
+        self.with(class, reach)
     }
 
     /// Returns how far the attempt got. After a redirect, the outcome of a later request only shows that the first one

@@ -174,6 +174,8 @@ pub struct RetrySession {
     request: Option<Arc<RequestLine>>,
     own: RetryOverride,
     started: Duration,
+    /// The start of the attempt under way.
+    sent: Duration,
     /// The time by which the whole request must be over, whatever the policy says.
     until: Option<Duration>,
     /// The reason for making no retries at all, if there is one.
@@ -200,6 +202,7 @@ impl RetrySession {
             request: None,
             own: RetryOverride::default(),
             started,
+            sent: started,
             until: None,
             disabled: None,
             counts: SessionCounts::default(),
@@ -263,12 +266,13 @@ impl RetrySession {
                 deadline: None,
                 ..self.own.clone()
             },
-            // Only retries start anew: the attempts, the doubt and the time spent at a gate belong to the request.
+            // Only retries start anew: the attempts, the doubt, the time spent at a gate and what happens once belong to
+            // the request.
             counts: SessionCounts {
-                resends: self.counts.resends,
-                in_doubt: self.counts.in_doubt,
-                gate_waited: self.counts.gate_waited,
-                ..SessionCounts::default()
+                retries: 0,
+                refusals: 0,
+                previous: Duration::ZERO,
+                ..self.counts
             },
             method: self.method.clone(),
             request: self.request.clone(),

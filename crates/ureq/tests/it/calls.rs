@@ -41,6 +41,33 @@ fn a_get_is_repeated_until_it_succeeds() {
 }
 
 #[test]
+fn the_first_408_soon_after_its_attempt_is_repeated_at_once() {
+    let soon = || Step::status(408).after(SECOND / 2);
+    let server = Server::new([soon(), soon(), Step::status(200)]);
+    let response = server.agent(retries()).post(URL).send("order").unwrap();
+    let report = response.extensions().get::<RetryReport>().unwrap();
+    let waited: Vec<bool> = report
+        .attempts()
+        .iter()
+        .map(|one| one.delay.is_zero())
+        .collect();
+    assert_eq!(waited, [true, true, false]);
+    assert_eq!(report.retries(), 2);
+    let late = Server::new([Step::status(408).after(SECOND), Step::status(200)]);
+    let response = late.agent(retries()).get(URL).call().unwrap();
+    let report = response.extensions().get::<RetryReport>().unwrap();
+    assert!(!report.attempts()[1].delay.is_zero());
+}
+
+#[test]
+fn a_421_is_the_callers() {
+    let server = Server::new([Step::status(421), Step::status(200)]);
+    let error = server.agent(retries()).get(URL).call().unwrap_err();
+    assert!(matches!(error, Error::StatusCode(421)), "{error}");
+    assert_eq!(server.received().len(), 1);
+}
+
+#[test]
 fn a_first_success_has_no_report() {
     let server = Server::new([]);
     let response = server.agent(retries()).get(URL).call().unwrap();

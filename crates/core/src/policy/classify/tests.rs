@@ -66,6 +66,9 @@ fn statuses() -> String {
     for (key, other) in others {
         rows.entry(key).or_default().extend(other);
     }
+    let misdirected = format!("{}, once", meaning(MISDIRECTED));
+    let named = "421 on a connection that can be left".to_owned();
+    rows.entry(misdirected).or_default().push(named);
     page("status | class | repeated for", rows)
 }
 
@@ -116,6 +119,21 @@ fn range_texts(statuses: impl Iterator<Item = u16>) -> Vec<String> {
             _ => vec![format!("{first} to {last}")],
         });
     texts.collect()
+}
+
+#[test]
+fn every_5xx_is_repeated() {
+    for status in 500..=599 {
+        let class = match status {
+            529 => Class::Throttled,
+            _ => Class::Transient,
+        };
+        assert_eq!(
+            standard(status, false),
+            (class, Reach::Answered),
+            "{status}"
+        );
+    }
 }
 
 #[test]

@@ -11,9 +11,13 @@ use crate::policy::rules::{
     Rule, ServerDelays, SuccessBodyTest, Wait,
 };
 use crate::policy::{Class, Methods, RetryPolicy, RewriteBody};
-use http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName, StatusCode};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// The time from an attempt's start within which a 408 comes from a server that closes an idle connection: those that
+/// wait for a request do so for longer.
+const MAX_IDLE_CLOSE: Duration = Duration::from_secs(1);
 
 /// The location of a service relative to the server that the request goes to now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,7 +184,12 @@ impl RetrySession {
     ) -> Result<RetryPlan, StopReason> {
         self.check_resend(evaluation)?;
         let n = counted.saturating_add(1);
-        let own = self.backoff(n, evaluation);
+        let at_once = self.has_met_idle_close(evaluation);
+        let own = if at_once {
+            Duration::ZERO
+        } else {
+            self.backoff(n, evaluation)
+        };
         let requested =
             self.demanded_delay(evaluation.outcome, evaluation.moment, evaluation.policy);
         let delay = self.delay(own, requested, evaluation)?;
@@ -190,10 +199,27 @@ impl RetrySession {
             Cost::Retry
         };
         let mut plan = self.resend(delay, cost, evaluation);
-        // Decorrelated jitter builds on the policy's own delay, not on the server's.
-        plan.after.previous = own;
+        if at_once {
+            plan.after.closed_idle = true;
+        } else {
+            // Decorrelated jitter builds on the policy's own delay, not on the server's.
+            plan.after.previous = own;
+        }
         self.count_retry(&mut plan, evaluation);
         Ok(plan)
+    }
+
+    /// Returns `true` for a request's first 408 soon after its attempt began. The server did not wait for the request: it
+    /// was about to close an idle connection, so there is nothing to wait for.
+    fn has_met_idle_close(&self, evaluation: &Evaluation<'_>) -> bool {
+        let outcome = evaluation.outcome;
+        let took = evaluation.moment.now.saturating_sub(self.sent);
+        // A rule's own backoff stands.
+        !self.counts.closed_idle
+            && !evaluation.is_forced()
+            && outcome.status() == Some(StatusCode::REQUEST_TIMEOUT)
+            && outcome.reach().is_unprocessed()
+            && took < MAX_IDLE_CLOSE
     }
 
     fn count_retry(&self, plan: &mut RetryPlan, evaluation: &Evaluation<'_>) {
@@ -282,6 +308,7 @@ impl RetrySession {
         let after = SessionCounts {
             resends: self.counts.resends.saturating_add(1),
             in_doubt: self.is_in_doubt(evaluation.outcome),
+            misdirected: self.counts.misdirected || evaluation.outcome.is_misdirected(),
             ..self.counts
         };
         let mut plan = RetryPlan::new(evaluation.by, after, delay, cost);

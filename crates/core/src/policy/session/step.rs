@@ -127,6 +127,14 @@ impl RetrySession {
     /// assert!(matches!(command, Command::Finish(StopReason::Succeeded)));
     /// ```
     pub fn step(&mut self, event: Event<'_, '_>, moment: Moment) -> Command {
+        let command = self.next(event, moment);
+        if matches!(command, Command::Send) {
+            self.sent = moment.now;
+        }
+        command
+    }
+
+    fn next(&mut self, event: Event<'_, '_>, moment: Moment) -> Command {
         match event {
             Event::Start | Event::Woke if self.gate_wait_left().is_some() => Command::Admit,
             Event::Start | Event::Woke => Command::Send,
@@ -135,6 +143,9 @@ impl RetrySession {
                 Command::Send
             }
             Event::Outcome(outcome) => {
+                if outcome.is_misdirected() && !self.counts.misdirected {
+                    *outcome = outcome.on_another_connection();
+                }
                 // A classifier that reads bodies runs once, after the read: it must not see half of its evidence.
                 let judged = !self.policy.reads_body(outcome);
                 let judged = judged.then(|| self.policy.classify(*outcome));

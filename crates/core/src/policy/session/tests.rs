@@ -1,5 +1,6 @@
 //! The way of one request through a policy.
 
+mod once;
 mod pages;
 
 use super::longest_spread;

@@ -4,7 +4,6 @@
 use super::{MINUTE, on, seconds, unless_head};
 use crate::dialect::{Interpretation, Location, Row};
 use http::header::RETRY_AFTER;
-use http_retry_core::policy::rules::Value;
 use http_retry_core::policy::{Reason, Scope, Unit};
 
 pub(super) fn slack() -> Vec<Row> {
@@ -57,8 +56,7 @@ pub(super) fn telegram() -> Vec<Row> {
 
 pub(super) fn zoom() -> Vec<Row> {
     let refused = || on([429]);
-    // For a daily limit `Retry-After` is an ISO 8601 date.
-    let of_a_day = || Interpretation::throttled().delay(Location::head("retry-after"), Unit::Iso);
+    // For a daily limit `Retry-After` is an ISO 8601 date, which needs no row.
     let of_a_second = || Interpretation::throttled().at_least(seconds(1));
     vec![
         // The limit of one user and day, without the headers of the others: "You may resume these requests at GMT
@@ -67,10 +65,6 @@ pub(super) fn zoom() -> Vec<Row> {
             .and(unless_head(RETRY_AFTER))
             .text("daily rate limit")
             .is(Interpretation::permanent().because(Reason::QuotaExhausted)),
-        refused()
-            .head("x-ratelimit-type", Value::starts("daily"))
-            .is(of_a_day()),
-        refused().text("daily rate limit").is(of_a_day()),
         refused().head("x-ratelimit-type", "QPS").is(of_a_second()),
         refused().text("per-second").is(of_a_second()),
     ]

@@ -17,7 +17,7 @@ pub(crate) async fn all() -> Vec<Situation> {
     rows
 }
 
-const STATUSES: [(&str, u16); 27] = [
+const STATUSES: [(&str, u16); 28] = [
     ("200", 200),
     ("301, not followed", 301),
     ("400", 400),
@@ -26,6 +26,7 @@ const STATUSES: [(&str, u16); 27] = [
     ("409", 409),
     ("413", 413),
     ("413 with Retry-After", 413),
+    ("421", 421),
     ("425", 425),
     ("429", 429),
     ("429 with Retry-After", 429),
