@@ -1,9 +1,22 @@
 //! Ports of the loopback: those on which the servers of tests listen, and one on which nobody does.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
+
+/// Where the servers of tests listen. Clients take their ports from another address, so that the tens of thousands of them
+/// that wait for a while after they closed leave every port here free.
+pub(crate) const HOST: &str = if cfg!(target_os = "linux") {
+    "127.0.0.2"
+} else {
+    "127.0.0.1"
+};
+
+/// Takes a free port of [`HOST`].
+pub(crate) async fn listener() -> TcpListener {
+    TcpListener::bind((HOST, 0)).await.unwrap()
+}
 
 /// Listens until it is dropped; its connections end with it.
 #[derive(Debug)]
@@ -19,7 +32,7 @@ impl Listening {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let listener = listener().await;
         let (count, accepted) = watch::channel(0);
         Self {
             address: listener.local_addr().unwrap(),
@@ -63,7 +76,8 @@ impl Drop for Listening {
 /// A port that is taken, so that no one else gets it, and on which nobody listens.
 pub(crate) fn nobody() -> (TcpSocket, SocketAddr) {
     let socket = TcpSocket::new_v4().unwrap();
-    socket.bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+    let here = SocketAddr::new(HOST.parse().unwrap(), 0);
+    socket.bind(here).unwrap();
     let address = socket.local_addr().unwrap();
     (socket, address)
 }

@@ -2,6 +2,7 @@
 
 use super::process::{Process, Stack};
 use super::server::Server;
+use crate::listening::listener;
 use crate::resume::script::{Piece, Scripted, Turn, bytes, download, get, policy};
 use futures_util::FutureExt;
 use http::Request;
@@ -11,7 +12,6 @@ use http_retry::resume::ResumeFailure;
 use http_retry::tower::RetryLayer;
 use http_retry::{RetryOverride, StopReason};
 use std::time::Duration;
-use tokio::net::TcpListener;
 use tokio::time::Instant;
 use tower::{Layer, ServiceExt};
 
@@ -98,7 +98,7 @@ async fn a_download_that_is_dropped_while_it_asks_pays_nothing() {
 #[tokio::test(start_paused = true)]
 #[expect(clippy::disallowed_methods, reason = "on tokio's paused clock")]
 async fn a_resume_waits_for_a_silent_store_no_longer_than_it_may() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listener = listener().await;
     let url = format!("redis://{}", listener.local_addr().unwrap());
     // The planned wait runs meanwhile.
     for (delay, waits) in [(MILLI, 50 * MILLI), (80 * MILLI, 80 * MILLI)] {

@@ -1,10 +1,11 @@
 //! Stands between a fleet and its store, and does there what networks and proxies do.
 
+use crate::listening::listener;
 use http_retry::runtime::{Runtime, TokioRuntime};
 use std::io;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 
 /// What happens to each of the fleet's commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub(super) enum Fault {
 
 /// Gives the URL of a proxy before the store at this port.
 pub(super) async fn before(port: u16, fault: Fault) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listener = listener().await;
     let url = format!("redis://{}", listener.local_addr().unwrap());
     tokio::spawn(async move {
         while let Ok((client, _)) = listener.accept().await {

@@ -1,15 +1,15 @@
 //! A store that accepts a connection and never says a word, on a clock that stands while anything else is to be done.
 
 use super::process::{Process, Stack};
+use crate::listening::listener;
 use http_retry::fleet::Fleet;
 use std::time::Duration;
-use tokio::net::TcpListener;
 use tokio::time::Instant;
 
 #[tokio::test(start_paused = true)]
 #[expect(clippy::disallowed_methods, reason = "on tokio's paused clock")]
 async fn a_first_attempt_never_waits_and_a_retry_not_long() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listener = listener().await;
     let url = format!("redis://{}", listener.local_addr().unwrap());
     let wait = Duration::from_millis(50);
     let process = Process::start(Stack::Tower, Fleet::redis(&url).unwrap()).await;

@@ -135,7 +135,9 @@ async fn another_service_is_asked_at_once_and_its_gate_is_another() {
     // One refusal closes no gate.
     client.oneshot(call("a")).await.unwrap();
     let asked = server.asked();
-    assert_eq!((asked[3].0.as_str(), asked[3].1), ("a", asked[2].1));
+    assert_eq!(asked[3].0, "a");
+    // In the next second if the last one was over just then.
+    assert!(asked[3].1 - asked[2].1 <= 1, "{asked:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,6 +1,6 @@
 //! A hand-written HTTP/1.1 server, for what a mock server cannot do.
 
-use crate::listening::nobody;
+use crate::listening::{listener, nobody};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -42,7 +42,7 @@ pub(super) struct Server {
 
 impl Server {
     pub(super) async fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = listener().await;
         Self::on(listener, replies)
     }
 

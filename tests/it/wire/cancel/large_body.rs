@@ -3,6 +3,7 @@
 use super::super::stacks::clients::{Call, Client, Setup, fixed};
 use super::{ALL_TOKENS, stacks, tasks_become};
 use crate::in_time::in_time;
+use crate::listening::listener;
 use bytes::Bytes;
 use http::Request;
 use std::time::Duration;
@@ -18,7 +19,7 @@ async fn while_a_large_body_is_sent_to_a_server_that_does_not_read() {
         let mut setup = Setup::new(fixed(2, Duration::ZERO));
         setup.observed = observed;
         let client = Client::new(stack, &setup);
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let listener = listener().await;
         let url = format!("http://{}/", listener.local_addr().unwrap());
         let body = Bytes::from(vec![0; LARGE]);
 

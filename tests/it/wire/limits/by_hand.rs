@@ -3,6 +3,7 @@
 use super::super::stacks::clients::{Call, Client, STACKS, Setup, Stack, drive, fixed, get, post};
 use super::{DEADLINE, TIMEOUT, reported, why};
 use crate::in_time::in_time;
+use crate::listening::listener;
 use http_retry::StopReason;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -13,7 +14,7 @@ struct Hand(TcpListener);
 
 impl Hand {
     async fn new() -> Self {
-        Self(TcpListener::bind(("127.0.0.1", 0)).await.unwrap())
+        Self(listener().await)
     }
 
     fn url(&self) -> String {

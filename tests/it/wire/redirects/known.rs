@@ -7,7 +7,7 @@ use super::client::{
 };
 use super::without_waits;
 use crate::in_time::in_time;
-use crate::listening::nobody;
+use crate::listening::{self, nobody};
 use http::Method;
 use http_retry::policy::ErrorKind;
 use http_retry::reqwest::{RetryMiddleware, redirect_policy};
@@ -115,7 +115,7 @@ async fn a_server_that_goes_away_after_a_redirect_has_the_order() {
         (State::Unknown, StopReason::RedirectsUnknown),
     ] {
         for adapter in ADAPTERS {
-            let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+            let listener = listening::listener().await;
             let url = format!("http://{}/gone", listener.local_addr().unwrap());
             let server = tokio::spawn(redirects_and_goes(listener));
             let client = Client::new(adapter, state, without_waits(3), true);

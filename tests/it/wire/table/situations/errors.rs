@@ -3,7 +3,7 @@
 use super::super::clients::Limited;
 use super::super::orders::Load;
 use super::{MANY, Server, Situation};
-use crate::listening::{Listening, nobody};
+use crate::listening::{HOST, Listening, nobody};
 use crate::wire::http2::server::Turn;
 use crate::wire::server::{Act, Answer, FaultServer};
 use crate::wire::tls::certificates::{
@@ -12,8 +12,6 @@ use crate::wire::tls::certificates::{
 use crate::wire::tls::server::Greeting;
 use h2::Reason;
 use std::any::Any;
-
-const HERE: &str = "127.0.0.1";
 
 pub(crate) async fn all() -> Vec<Situation> {
     let mut rows = connecting().await;
@@ -45,8 +43,8 @@ async fn connecting() -> Vec<Situation> {
 async fn server_certificates() -> Vec<Situation> {
     let (ours, other) = (Authority::new("ours"), Authority::new("another"));
     let shown = [
-        ("certificate expired", ours.sign(HERE, 2000)),
-        ("certificate of an unknown issuer", other.sign(HERE, 3000)),
+        ("certificate expired", ours.sign(HOST, 2000)),
+        ("certificate of an unknown issuer", other.sign(HOST, 3000)),
         (
             "certificate for another name",
             ours.sign("other.example", 3000),
@@ -57,7 +55,7 @@ async fn server_certificates() -> Vec<Situation> {
         let greeting = Greeting::Serve(serving(identity));
         rows.push(Situation::greeting(name, greeting, trusting(&ours)).await);
     }
-    let cut = Greeting::CutAnswer(serving(ours.sign(HERE, 3000)));
+    let cut = Greeting::CutAnswer(serving(ours.sign(HOST, 3000)));
     rows.push(Situation::greeting("TLS cut after the request", cut, trusting(&ours)).await);
     rows
 }
@@ -77,7 +75,7 @@ async fn client_certificates() -> Vec<Situation> {
     let versions = [&rustls::version::TLS12, &rustls::version::TLS13];
     let mut rows = Vec::new();
     for ([refused, missing], version) in names.into_iter().zip(versions) {
-        let identity = || ours.sign(HERE, 3000);
+        let identity = || ours.sign(HOST, 3000);
         let asks = || Greeting::Serve(serving_known_clients(identity(), &ours, version));
         let stranger = known_as(&ours, other.sign("client", 3000));
         rows.push(Situation::greeting(refused, asks(), stranger).await);
