@@ -302,11 +302,10 @@ fn gated<T>(authority: &str, head: Head<'_>, with: impl FnOnce(&GatedCall<'_>) -
 }
 
 pub(super) fn kept_head(head: Head<'_>) -> Box<KeptHead> {
-    let uri = head.uri();
     Box::new(KeptHead {
         method: head.method.clone(),
-        at: uri.parse().ok(),
-        uri,
+        at: head.to_uri(),
+        uri: head.uri(),
         headers: head.header_map().into_owned(),
         credentials: Vec::new(),
     })

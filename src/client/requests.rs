@@ -5,7 +5,7 @@ use super::saved_headers::SavedHeaders;
 use crate::policy::{RequestFacts, RequestLine};
 use crate::route;
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
-use http_retry_core::adapter::{Rebase, RewriteWith, public_authority};
+use http_retry_core::adapter::{Rebase, RewriteWith, authority_of_url, public_authority};
 use std::borrow::Cow;
 
 /// A strategy for saving the parts that later attempts of a request are made from:
@@ -309,7 +309,7 @@ pub(crate) enum Target<'a> {
     Url(&'a dyn Url),
 }
 
-/// A URL in the client's own type, whose authority leaves out the scheme's default port.
+/// A URL in the client's own type, whose authority is in its normal form but for a final dot of the host.
 pub(crate) trait Url {
     fn as_str(&self) -> &str;
 
@@ -329,7 +329,7 @@ pub(crate) enum Headers<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// Returns the host and port that the request goes to, without user info and without the scheme's default port.
+    /// Returns the host and port that the request goes to, in their normal form.
     #[inline]
     pub(crate) fn authority(&self) -> Option<Cow<'a, str>> {
         match self.target {
@@ -337,7 +337,10 @@ impl<'a> Head<'a> {
                 let host = || std::str::from_utf8(self.value("host")?).ok();
                 public_authority(uri, || host().filter(|host| host.is_ascii()))
             }
-            Target::Url(url) => url.host_and_port().map(Cow::Borrowed),
+            Target::Url(url) => {
+                let authority = url.host_and_port()?;
+                Some(authority_of_url(authority, || url.scheme()))
+            }
         }
     }
 
@@ -353,6 +356,14 @@ impl<'a> Head<'a> {
         match self.target {
             Target::Uri(uri) => uri.to_string(),
             Target::Url(url) => url.as_str().to_owned(),
+        }
+    }
+
+    /// Returns the whole URI as such, if it is one. Its text may be read as another one: `http://a*` has no path.
+    pub(crate) fn to_uri(self) -> Option<Uri> {
+        match self.target {
+            Target::Uri(uri) => Some(uri.clone()),
+            Target::Url(url) => url.as_str().parse().ok(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! One policy for each service, in code.
 
 mod refused;
+mod spellings;
 
 use http::{Method, Request, StatusCode};
 use http_retry::config::{Document, RetryConfig};

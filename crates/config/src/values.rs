@@ -399,25 +399,22 @@ impl TryFrom<Hidden<Change>> for Set {
     }
 }
 
-/// Defines the patterns of a match, each checked by a setter of the service.
+/// Defines the patterns of a match, which are kept in their normal form.
 macro_rules! patterns {
-    ($($name:ident = $setter:ident;)+) => {
+    ($($name:ident = $normal:ident;)+) => {
         leaf! {
             $($name(String) = |value| {
-                let pattern = text(value)?;
-                let service = http_retry_core::services::Service::new("a", http_retry_core::RetryPolicy::default());
-                let checked = service.$setter(pattern).check();
-                checked.map_err(|error| format!("{value} is not {}", error.allowed()))?;
-                Ok(pattern.to_owned())
+                let pattern = http_retry_core::adapter::$normal(text(value)?);
+                pattern.map_err(|allowed| format!("{value} is not {allowed}"))
             };)+
         }
     };
 }
 
 patterns! {
-    Host = host;
-    Scheme = scheme;
-    PathPattern = path;
+    Host = host_pattern;
+    Scheme = scheme_pattern;
+    PathPattern = path_pattern;
 }
 
 /// A set of words.

@@ -15,6 +15,9 @@ pub use crate::gate::controller::quota::GateQuota;
 pub use crate::gate::key::{GateKey, KeyGate, NewKey, RouteOf};
 pub use crate::gate::map::Permit;
 pub use crate::gate::state::{CallEnd, CallKind, GateRequest, NotIdle, Passed};
+pub use crate::normal_form::{
+    authority_of_url, host_pattern, normal_authority, normal_path, path_pattern, scheme_pattern,
+};
 pub use crate::policy::bodies::{
     BodyProbe, BrokenAnswer, Filled, Inspect, Inspected, Rewrite, RewriteBody, RewriteWith,
     Rewritten, StreamHolder, is_grpc, is_longer,

@@ -176,12 +176,13 @@ impl fmt::Debug for Gate {
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct GatedCall<'a> {
-    /// Host and port in lower case, without user info and without a default port, such as `api.example` or
-    /// `api.example:8443`. Two authorities never share a gate.
+    /// Host and port in lower case, without user info, a final dot of the host and a default port, such as `api.example`
+    /// or `api.example:8443`. Two authorities never share a gate.
     pub authority: &'a str,
     /// The request's method.
     pub method: &'a Method,
-    /// The request's path, without its query.
+    /// The request's path, without its query. The function of [`Gate::key_by`] sees its normal form: `//v1/%70ay` is
+    /// `/v1/pay`.
     pub path: &'a str,
     /// The request's headers.
     pub headers: &'a HeaderMap,

@@ -14,6 +14,7 @@ pub mod budget;
 mod error;
 mod error_body;
 pub mod gate;
+mod normal_form;
 pub mod policy;
 pub mod report;
 pub mod route;

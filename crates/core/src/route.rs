@@ -12,12 +12,12 @@ pub(crate) use services::{Broken, Chains, ServiceEntry, ServiceTable};
 use crate::budget::services::Budgets;
 use crate::budget::{PaymentResult, RetryBudget};
 use crate::gate::GateQuota;
+use crate::normal_form::{authority_of_uri, normal_authority, normal_path, normal_scheme};
 use crate::policy::{
     Class, Moment, Outcome, Overrides, RequestLine, RetryOverride, RetryPlan, RetryPolicy, Verdict,
     is_standard_success,
 };
 use crate::report::DeadLetters;
-use http::uri::Scheme;
 use http::{HeaderMap, Method, StatusCode, Uri};
 use std::borrow::Cow;
 use std::fmt;
@@ -96,13 +96,14 @@ pub trait Router: Send + Sync + 'static {
     }
 }
 
-/// The part of a request that selects its route.
+/// The part of a request that selects its route. Scheme, authority and path are in their normal form
+/// ([`normal_path`](crate::adapter::normal_path)), so that another spelling of a URI selects the same route.
 #[derive(Debug, Clone, Default)]
 pub struct RequestHead<'a> {
     method: Option<&'a Method>,
     scheme: Option<&'a str>,
     authority: Option<Cow<'a, str>>,
-    path: &'a str,
+    path: Cow<'a, str>,
 }
 
 impl<'a> RequestHead<'a> {
@@ -111,23 +112,22 @@ impl<'a> RequestHead<'a> {
     /// ```
     /// use http_retry::route::RequestHead;
     ///
-    /// let uri = "HTTP://me:secret@API.example:80/v1?q=1".parse().unwrap();
+    /// let uri = "HTTP://me:secret@API.example.:80//v1/%70ay?q=1".parse().unwrap();
     /// let head = RequestHead::new(&http::Method::GET, &uri);
     /// assert_eq!(head.authority(), Some("api.example"));
-    /// assert_eq!(head.path(), "/v1");
+    /// assert_eq!(head.path(), "/v1/pay");
     /// ```
     #[must_use]
     pub fn new(method: &'a Method, uri: &'a Uri) -> Self {
         Self {
             method: Some(method),
-            scheme: uri.scheme_str(),
+            scheme: uri.scheme_str().map(normal_scheme),
             authority: public_authority(uri, || None),
-            path: uri.path(),
+            path: normal_path(uri.path()),
         }
     }
 
-    /// Creates the head of a request from its parts, for a client without `http::Uri`. The authority is host and port
-    /// in lower case, without user info and without the scheme's default port.
+    /// Creates the head of a request from its parts, for a client without `http::Uri`. The authority is host and port.
     #[must_use]
     pub fn of_parts(
         method: Option<&'a Method>,
@@ -135,13 +135,15 @@ impl<'a> RequestHead<'a> {
         authority: Option<Cow<'a, str>>,
         path: &'a str,
     ) -> Self {
+        let scheme = scheme.map(normal_scheme);
         Self {
             method,
             scheme,
-            authority,
-            path,
+            authority: authority.map(|authority| in_normal_form(authority, scheme)),
+            path: normal_path(path),
         }
     }
+
     /// Returns the method. Returns `None` for an operation that is not HTTP.
     #[must_use]
     #[inline]
@@ -149,26 +151,34 @@ impl<'a> RequestHead<'a> {
         self.method
     }
 
-    /// Returns the scheme, if the request names one.
+    /// Returns the scheme, if the request names one; `http` and `https` in lower case.
     #[must_use]
     #[inline]
     pub fn scheme(&self) -> Option<&str> {
         self.scheme
     }
 
-    /// Returns host and port in lower case, without user info and without a scheme's default port. Returns `None` if
-    /// the request names no host.
+    /// Returns host and port in lower case, without user info, a final dot of the host and a scheme's default port.
+    /// Returns `None` if the request names no host.
     #[must_use]
     #[inline]
     pub fn authority(&self) -> Option<&str> {
         self.authority.as_deref()
     }
 
-    /// Returns the path, which is empty for an operation that is not HTTP.
+    /// Returns the path without percent-encoding that it can do without, dot segments and empty segments. It is empty
+    /// for an operation that is not HTTP.
     #[must_use]
     #[inline]
     pub fn path(&self) -> &str {
-        self.path
+        &self.path
+    }
+}
+
+fn in_normal_form<'a>(authority: Cow<'a, str>, scheme: Option<&str>) -> Cow<'a, str> {
+    match authority {
+        Cow::Borrowed(authority) => normal_authority(authority, scheme),
+        Cow::Owned(authority) => Cow::Owned(normal_authority(&authority, scheme).into_owned()),
     }
 }
 
@@ -340,60 +350,16 @@ fn named<'a, T>(items: &'a [(Arc<str>, T)], name: &str) -> Option<&'a T> {
     items.find_map(|(own, item)| (**own == *name).then_some(item))
 }
 
-/// Returns host and port of a URI, or else of `host`, in lower case, without user info and without a default port.
+/// Returns host and port of a URI, or else of `host`, in their normal form: in lower case, without user info, a final dot
+/// of the host and a default port.
 #[inline]
 pub fn public_authority<'a>(
     uri: &'a Uri,
     host: impl FnOnce() -> Option<&'a str>,
 ) -> Option<Cow<'a, str>> {
     match uri.authority() {
-        Some(authority) => Some(public(uri, authority.as_str())),
-        None => host().map(|host| public(uri, host)),
-    }
-}
-
-fn public<'a>(uri: &Uri, authority: &'a str) -> Cow<'a, str> {
-    // Most authorities have neither user info nor capitals, which this check finds eight bytes at a time.
-    if has_at_or_capital(authority.as_bytes()) {
-        return Cow::Owned(made_public(uri, authority));
-    }
-    Cow::Borrowed(without_default_port(uri, authority))
-}
-
-#[cold]
-#[inline(never)]
-fn made_public(uri: &Uri, authority: &str) -> String {
-    let (_, public) = authority.rsplit_once('@').unwrap_or(("", authority));
-    without_default_port(uri, public).to_ascii_lowercase()
-}
-
-#[inline]
-fn without_default_port<'a>(uri: &Uri, authority: &'a str) -> &'a str {
-    match authority.as_bytes() {
-        [.., b':', b'8', b'0'] => without_port_of(&Scheme::HTTP, uri, authority),
-        [.., b':', b'4', b'4', b'3'] => without_port_of(&Scheme::HTTPS, uri, authority),
-        _ => authority,
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn without_port_of<'a>(default_of: &Scheme, uri: &Uri, authority: &'a str) -> &'a str {
-    let parts = authority.rsplit_once(':');
-    let parts = parts.filter(|_| uri.scheme() == Some(default_of));
-    parts.map_or(authority, |(host, _)| host)
-}
-
-/// Returns `true` if a text has an `@` or a capital letter. They are adjacent in ASCII.
-#[inline(always)]
-fn has_at_or_capital(text: &[u8]) -> bool {
-    let has = |bytes: &[u8]| {
-        let found = |found, byte| found | (b'@'..=b'Z').contains(byte);
-        bytes.iter().fold(false, found)
-    };
-    match text.last_chunk::<8>() {
-        Some(last) => has(last) || text.chunks_exact(8).any(has),
-        None => has(text),
+        Some(authority) => Some(authority_of_uri(authority.as_str(), || uri.scheme_str())),
+        None => host().map(|host| normal_authority(host, uri.scheme_str())),
     }
 }
 
@@ -444,33 +410,5 @@ impl Route {
             Some(own) if own.class != Class::Success => Err(Some(own)),
             _ => Ok(()),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_authority_is_public_wherever_its_capitals_and_user_stand() {
-        let public = |uri: &str| {
-            let uri: Uri = uri.parse().unwrap();
-            public_authority(&uri, || None).map(Cow::into_owned)
-        };
-        for length in 1..20 {
-            let host = "a".repeat(length);
-            let named = public(&format!("http://{host}:8080/A@B"));
-            assert_eq!(named, Some(format!("{host}:8080")));
-            let user = public(&format!("https://{host}:B@{host}:443"));
-            assert_eq!(user.as_ref(), Some(&host));
-            for at in 0..length {
-                let mut capital = host.clone();
-                capital.replace_range(at..=at, "A");
-                let named = public(&format!("http://{capital}:80/"));
-                assert_eq!(named.as_ref(), Some(&host), "{capital}");
-            }
-        }
-        assert_eq!(public("https://a:80/").as_deref(), Some("a:80"));
-        assert_eq!(public("http://a:443/").as_deref(), Some("a:443"));
     }
 }

@@ -8,6 +8,7 @@ mod client;
 mod elsewhere;
 mod schedule;
 mod shared;
+mod spelled;
 mod unreachable;
 
 use super::connections::client::Settings;

@@ -97,11 +97,8 @@ impl MatchKeys {
 
     pub(crate) fn in_order(&self) -> InOrder {
         let mut all = [
-            // Hosts and schemes are matched in any case, paths are not.
-            self.hosts()
-                .map(str::to_ascii_lowercase)
-                .collect::<Vec<_>>(),
-            self.schemes().map(str::to_ascii_lowercase).collect(),
+            self.hosts().map(str::to_owned).collect::<Vec<_>>(),
+            self.schemes().map(str::to_owned).collect(),
             self.paths().map(str::to_owned).collect(),
             self.methods().map(ToString::to_string).collect(),
         ];

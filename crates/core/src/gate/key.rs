@@ -7,6 +7,7 @@
 use super::map::Counters;
 use super::state::KeyState;
 use super::{Gate, GatedCall, Shared, micros};
+use crate::normal_form::normal_path;
 use crate::policy::{Moment, Scope, splitmix64};
 use crate::runtime::Runtime;
 use crate::sharing::Peer;
@@ -28,7 +29,18 @@ pub(super) enum KeyedBy {
     #[default]
     Host,
     Credential,
-    Text(Arc<dyn Fn(&GatedCall<'_>) -> String + Send + Sync>),
+    Text(Arc<KeyText>),
+}
+
+/// The user's function of a call, which sees the path in its normal form.
+type KeyText = dyn Fn(&GatedCall<'_>) -> String + Send + Sync;
+
+fn text(key: &KeyText, call: &GatedCall<'_>) -> String {
+    let path = normal_path(call.path);
+    key(&GatedCall {
+        path: &path,
+        ..*call
+    })
 }
 
 /// Hashers with random keys in each process, so that nobody can construct two names that share a gate.
@@ -130,7 +142,7 @@ impl Gate {
                     values.for_each(|value| value.as_bytes().hash(&mut hasher));
                 }
             }
-            KeyedBy::Text(key) => key(call).hash(&mut hasher),
+            KeyedBy::Text(key) => text(&**key, call).hash(&mut hasher),
         }
         GateKey(hasher.finish().max(1))
     }
@@ -148,7 +160,7 @@ impl Gate {
                 });
                 Some(values.collect())
             }
-            KeyedBy::Text(key) => Some(key(call)),
+            KeyedBy::Text(key) => Some(text(&**key, call)),
         }
     }
 
@@ -199,8 +211,8 @@ impl Gate {
         call.key.0.hash(&mut hasher);
         match scope {
             Scope::Account | Scope::Request => return None,
-            Scope::Route => call.path.hash(&mut hasher),
-            Scope::MethodRoute => (call.method, call.path).hash(&mut hasher),
+            Scope::Route => normal_path(call.path).hash(&mut hasher),
+            Scope::MethodRoute => (call.method, normal_path(call.path)).hash(&mut hasher),
             Scope::Named(name) => name.hash(&mut hasher),
         }
         // 0 marks a free slot.

@@ -1,6 +1,8 @@
 //! The facts about a request that a decision depends on.
 
+use crate::normal_form::{normal_authority, normal_path};
 use http::{HeaderMap, HeaderValue, Method};
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -163,14 +165,16 @@ impl Attempt {
 }
 
 /// The request that an outcome belongs to, as a classifier sees it: its method, its destination, and if it carries an
-/// idempotency key. It never holds a query, and `Debug` does not show the path: both may hold a secret.
+/// idempotency key. Host and path are in their normal form ([`normal_path`](crate::adapter::normal_path)), so that
+/// another spelling of a URI is the same destination. It never holds a query, and `Debug` does not show the path: both may
+/// hold a secret.
 ///
 /// ```
 /// use http::{HeaderMap, Method};
 /// use http_retry::policy::RequestLine;
 ///
-/// let request = RequestLine::new(&Method::GET, "api.example", "/orders?page=2", &HeaderMap::new());
-/// assert_eq!(request.path(), "/orders");
+/// let request = RequestLine::new(&Method::GET, "API.example.", "//orders?page=2", &HeaderMap::new());
+/// assert_eq!((request.host(), request.path()), ("api.example", "/orders"));
 /// ```
 #[derive(Clone)]
 pub struct RequestLine {
@@ -194,10 +198,14 @@ impl RequestLine {
     #[must_use]
     pub fn of(method: &Method, authority: Arc<str>, path: &str, by_key: RequestFacts) -> Self {
         let path = path.split(['?', '#']).next().unwrap_or_default();
+        let normal = match normal_authority(&authority, None) {
+            Cow::Borrowed(normal) if normal.len() == authority.len() => None,
+            normal => Some(normal.into()),
+        };
         Self {
             method: method.clone(),
-            authority,
-            path: path.into(),
+            authority: normal.unwrap_or(authority),
+            path: normal_path(path).into(),
             keyed: by_key.is_idempotent(),
         }
     }
@@ -240,7 +248,7 @@ impl RequestLine {
     /// ```
     #[must_use]
     pub fn is_to(&self, host: &str) -> bool {
-        is_host_like(host, self.host())
+        is_host_like(host.strip_suffix('.').unwrap_or(host), self.host())
     }
 
     /// Returns the path, without the query.

@@ -1,6 +1,7 @@
 //! Failover: the move of a request from one server to another.
 
 use super::{Router, public_authority};
+use crate::normal_form::normal_path;
 use http::header::HOST;
 use http::{HeaderMap, HeaderName, Uri};
 use std::sync::Arc;
@@ -78,23 +79,10 @@ impl Rebase {
         }
     }
 
-    /// Returns the same target below the new base URL. Returns `None` if that is not a valid URI.
+    /// Returns the same target below the new base URL: its path in the normal form, so that it is found below the old base
+    /// URL however it is written, and does not leave the new one by `..`. Returns `None` if that is not a valid URI.
     pub fn of(&self, target: &Uri) -> Option<Uri> {
-        let whole = target.path();
-        let from = self
-            .from
-            .as_ref()
-            .map_or("", Uri::path)
-            .trim_end_matches('/');
-        // A path that is not below the old base URL is kept whole.
-        let below = whole
-            .strip_prefix(from)
-            .filter(|below| below.is_empty() || below.starts_with('/'));
-        let to = self.to.path().trim_end_matches('/');
-        let path = match (to, below.unwrap_or(whole)) {
-            ("", "") => "/".to_owned(),
-            (to, below) => format!("{to}{below}"),
-        };
+        let path = self.path_of(&normal_path(target.path()));
         let path = match target.query() {
             Some(query) => format!("{path}?{query}"),
             None => path,
@@ -102,6 +90,23 @@ impl Rebase {
         let mut parts = self.to.clone().into_parts();
         parts.path_and_query = Some(path.parse().ok()?);
         Uri::from_parts(parts).ok()
+    }
+
+    fn path_of(&self, whole: &str) -> String {
+        // Not a path but the server itself (RFC 9112 section 3.2.4), which is below no base URL.
+        if whole == "*" {
+            return whole.to_owned();
+        }
+        let from = normal_path(self.from.as_ref().map_or("", Uri::path));
+        // A path that is not below the old base URL is kept whole.
+        let below = whole
+            .strip_prefix(from.trim_end_matches('/'))
+            .filter(|below| below.is_empty() || below.starts_with('/'));
+        let to = self.to.path().trim_end_matches('/');
+        match (to, below.unwrap_or(whole)) {
+            ("", "") => "/".to_owned(),
+            (to, below) => format!("{to}{below}"),
+        }
     }
 }
 
@@ -147,7 +152,30 @@ mod tests {
             "https://b/v1/chat?n=1"
         );
         assert_eq!(moved(None, "https://b", "http://a"), "https://b/");
+        for spelling in ["//v1/chat", "/%76%31/chat", "/./v1/chat", "/x/../v1/chat"] {
+            let target = format!("http://a{spelling}?n=%76");
+            assert_eq!(
+                moved(Some("http://a/%76%31/"), "https://b/api", &target),
+                "https://b/api/chat?n=%76",
+                "{spelling}"
+            );
+        }
+        assert_eq!(
+            moved(None, "https://b/api", "http://a/../admin"),
+            "https://b/api/admin"
+        );
     }
+
+    #[test]
+    fn the_target_of_options_is_the_other_server_itself() {
+        let mut parts = Uri::from_static("http://a/").into_parts();
+        parts.path_and_query = Some("*".parse().unwrap());
+        let target = Uri::from_parts(parts).unwrap();
+        let to = Uri::from_static("https://b/api");
+        let moved = Rebase::new(None, to, Vec::new()).of(&target).unwrap();
+        assert_eq!((moved.host(), moved.path()), (Some("b"), "*"));
+    }
+
     #[test]
     fn a_server_is_scheme_host_and_port() {
         let same =

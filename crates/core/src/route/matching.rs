@@ -1,6 +1,7 @@
 //! Matching of requests to services and routes, and values by host pattern.
 
 use super::RequestHead;
+use crate::normal_form::has_valid_port;
 use crate::policy::rules::matches_glob;
 use crate::policy::{is_host_like, without_port};
 use http::{Method, Uri};
@@ -61,7 +62,7 @@ impl Matching {
                 .then(|| (!host.contains('*'), host.len()))
         })?;
         let path = best(&self.paths, |path| {
-            is_on(path, head.path).then_some(path.len())
+            is_on(path, &head.path).then_some(path.len())
         })?;
         Some((host, path, u8::saturating_add(scheme, method)))
     }
@@ -81,56 +82,16 @@ fn is_on(pattern: &str, path: &str) -> bool {
     matches_glob(pattern, path) || whole.is_some_and(|whole| whole == path)
 }
 
-/// The form of a host pattern, for error messages.
-pub(crate) const HOST: &str = "a host: write api.example.com or *.example.com";
-pub(crate) const SCHEME: &str = "a scheme: write http or https";
-pub(crate) const PATH: &str = "a path: write /v1/*";
+/// The form of a base URL, for error messages.
 pub(crate) const BASE_URL: &str =
     "write http:// or https://, a host and perhaps a path, without user info, query and fragment";
-
-/// Parses a host for a match, optionally with a port, and optionally with a `*` for its first labels.
-pub(crate) fn host(text: &str) -> Option<String> {
-    let rest = text.strip_prefix("*.").unwrap_or(text);
-    let fits = rest.starts_with(|c: char| c.is_alphanumeric() || c == '[')
-        && !rest.contains(['/', '@', '?', '#', ' ', '*'])
-        && has_a_port_or_none(rest);
-    fits.then(|| text.to_ascii_lowercase())
-}
-
-/// Returns `true` if a host is followed by a port from 1 to 65535, or by nothing.
-fn has_a_port_or_none(host: &str) -> bool {
-    // An IPv6 address has colons of its own, inside brackets.
-    let behind = match host.strip_prefix('[') {
-        Some(address) => address.split_once(']').map(|(_, behind)| behind),
-        None => host.find(':').and_then(|at| host.get(at..)).or(Some("")),
-    };
-    match behind.map(|behind| behind.strip_prefix(':').ok_or(behind)) {
-        Some(Ok(port)) => {
-            let digits = port.bytes().all(|byte| byte.is_ascii_digit());
-            digits && port.parse::<u16>().is_ok_and(|port| port > 0)
-        }
-        Some(Err(behind)) => behind.is_empty(),
-        None => false,
-    }
-}
-
-pub(crate) fn scheme(text: &str) -> Option<String> {
-    let scheme = text.to_ascii_lowercase();
-    matches!(scheme.as_str(), "http" | "https").then_some(scheme)
-}
-
-/// Parses a path, in which a `*` matches any text.
-pub(crate) fn path(text: &str) -> Option<String> {
-    let fits = text.starts_with(['/', '*']) && !text.contains(['?', '#']);
-    fits.then(|| text.to_owned())
-}
 
 /// Parses the base URL of a service.
 pub(crate) fn base_url(text: &str) -> Option<Uri> {
     let uri: Option<Uri> = text.parse().ok().filter(|_| !text.contains('#'));
     uri.filter(|uri| {
         let at = uri.authority().map_or("", |authority| authority.as_str());
-        let is_public = !at.contains('@') && has_a_port_or_none(at);
+        let is_public = !at.contains('@') && has_valid_port(at);
         matches!(uri.scheme_str(), Some("http" | "https")) && is_public && uri.query().is_none()
     })
 }

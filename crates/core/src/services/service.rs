@@ -2,6 +2,7 @@
 
 use crate::budget::RetryBudget;
 use crate::error::ConfigError;
+use crate::normal_form::{host_pattern, path_pattern, scheme_pattern};
 use crate::policy::rules::{NAME, is_name};
 use crate::policy::{Overrides, RetryPolicy};
 use crate::route::matching::{self, Matching};
@@ -103,27 +104,24 @@ impl Service {
     }
 
     /// Matches requests to this host, `api.example.com`, or to its subdomains, `*.example.com`, which does not match
-    /// `example.com` itself. Without a port, any port matches. Case-insensitive. If called more than once, one of the
-    /// hosts must match.
+    /// `example.com` itself. Without a port, any port matches. Case and a final dot do not matter. If called more than
+    /// once, one of the hosts must match.
     pub fn host(mut self, host: &str) -> Self {
-        let host = self
-            .place
-            .take("host", host, matching::host, matching::HOST);
+        let host = self.place.take("host", host, host_pattern);
         self.place.matching.hosts.extend(host);
         self
     }
 
     /// Matches requests with this scheme, `http` or `https`.
     pub fn scheme(mut self, scheme: &str) -> Self {
-        let scheme = self
-            .place
-            .take("scheme", scheme, matching::scheme, matching::SCHEME);
+        let scheme = self.place.take("scheme", scheme, scheme_pattern);
         self.place.matching.schemes.extend(scheme);
         self
     }
 
     /// Matches requests with this path, in which `*` matches any text; `/v1/*` also matches `/v1`. The path starts with
-    /// `/` or `*`, and has no query. If called more than once, one of the paths must match.
+    /// `/` or `*`, and has no query. It is compared in its normal form: `//v1/./%70ay` is `/v1/pay`. If called more than
+    /// once, one of the paths must match.
     pub fn path(mut self, path: &str) -> Self {
         self.place.add_path(path);
         self
@@ -237,7 +235,8 @@ impl ServiceRoute {
     }
 
     /// Matches requests with this path, in which `*` matches any text; `/v1/*` also matches `/v1`. The path starts with
-    /// `/` or `*`, and has no query. If called more than once, one of the paths must match.
+    /// `/` or `*`, and has no query. It is compared in its normal form: `//v1/./%70ay` is `/v1/pay`. If called more than
+    /// once, one of the paths must match.
     pub fn path(mut self, path: &str) -> Self {
         self.place.add_path(path);
         self
@@ -272,7 +271,7 @@ impl LevelSettings {
     }
 
     fn add_path(&mut self, path: &str) {
-        let path = self.take("path", path, matching::path, matching::PATH);
+        let path = self.take("path", path, path_pattern);
         self.matching.paths.extend(path);
     }
 
@@ -280,14 +279,11 @@ impl LevelSettings {
         &mut self,
         field: &'static str,
         given: &str,
-        kept: fn(&str) -> Option<String>,
-        allowed: &'static str,
+        kept: fn(&str) -> Result<String, &'static str>,
     ) -> Option<String> {
         let kept = kept(given);
-        if kept.is_none() {
-            self.refuse(field, shown(given), allowed);
-        }
-        kept
+        kept.map_err(|allowed| self.refuse(field, shown(given), allowed))
+            .ok()
     }
 
     fn refuse(&mut self, field: &'static str, given: String, allowed: &'static str) {

@@ -2,7 +2,7 @@
 
 use super::Dialect;
 use http_retry_core::ConfigError;
-use http_retry_core::adapter::HostMap;
+use http_retry_core::adapter::{HostMap, host_pattern};
 use http_retry_core::policy::{Classify, Outcome, Pointer, Verdict};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -68,7 +68,9 @@ impl Dialects {
     /// one that was added last decides. The port of a request is ignored. The policy's `build` rejects a host with a port,
     /// anything that is not a host, and more than 65,536 hosts, the built-in ones included.
     pub fn host(mut self, host: impl Into<String>, dialect: Dialect) -> Self {
-        let host = host.into().to_ascii_lowercase();
+        let host = host.into();
+        // `check` rejects what is no pattern.
+        let host = host_pattern(&host).unwrap_or_else(|_| host.to_ascii_lowercase());
         // `check` rejects a table in which this index does not fit.
         let index = u32::try_from(self.hosts.len()).unwrap_or(u32::MAX);
         self.by_host.insert(&host, index);
@@ -227,7 +229,8 @@ const HOSTS: [(&str, &str); 60] = [
 fn is_pattern(text: &str) -> bool {
     let host = text.strip_prefix("*.").unwrap_or(text);
     let is_address = host.starts_with('[') && host.ends_with(']');
-    let is_name = !host.contains(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.'));
+    let is_name =
+        !host.contains(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_' | '.'));
     !host.is_empty() && (is_name || is_address)
 }
 
@@ -279,6 +282,7 @@ mod tests {
             "github.example",
             "*.Example.com",
             "a_b.example",
+            "github.example.",
             "[::1]",
             "localhost",
         ] {
@@ -295,6 +299,7 @@ mod tests {
             "a.*.b",
             "a b",
             "::1",
+            "b\u{fc}cher.example",
         ] {
             let error = built(host).unwrap_err().to_string();
             let wanted = "dialects.host: this text is not allowed: must be a host without a port: api.example.com or *.example.com";

@@ -11,5 +11,6 @@ mod calls;
 mod conformance;
 mod schedules;
 mod server;
+mod spellings;
 mod timing;
 mod wire;

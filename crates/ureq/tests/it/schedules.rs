@@ -22,17 +22,17 @@ const SECOND: Duration = Duration::from_secs(1);
 const LIMIT: usize = 3_000;
 
 /// Random numbers from a seed (SplitMix64).
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn below(&mut self, end: u64) -> u64 {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let a = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let b = (a ^ (a >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (b ^ (b >> 31)) % end
     }
 
-    fn size(&mut self, end: u64) -> usize {
+    pub(crate) fn size(&mut self, end: u64) -> usize {
         usize::try_from(self.below(end)).unwrap()
     }
 }
@@ -60,7 +60,7 @@ struct Schedule {
     tokens: u32,
 }
 
-fn step(random: &mut Random) -> Step {
+pub(crate) fn step(random: &mut Random) -> Step {
     let after = Duration::from_millis(random.below(5_000));
     let short = Step::status(503).after(after);
     match random.below(21) {

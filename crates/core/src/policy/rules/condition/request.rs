@@ -2,6 +2,7 @@
 
 use super::{Condition, Test};
 use crate::error::ConfigError;
+use crate::normal_form::path_pattern;
 use http::Method;
 use std::ops::{Bound, RangeBounds};
 
@@ -13,7 +14,8 @@ impl Condition {
     }
 
     /// Holds for requests to a path that matches this pattern, in which `*` matches anything, slashes too. The query is
-    /// ignored. If the path is not known, the condition does not hold.
+    /// ignored. If the path is not known, the condition does not hold. Pattern and path are compared in their normal form:
+    /// `//v1/%70ay` is `/v1/pay`.
     ///
     /// ```
     /// use http::Method;
@@ -25,18 +27,17 @@ impl Condition {
     ///
     /// # Errors
     ///
-    /// A pattern that starts with neither a slash nor `*`, or that has a query.
+    /// A pattern that no path matches: one that starts with neither a slash nor `*`, has a query, or goes up by `..` from a
+    /// `*`.
     pub fn path(pattern: impl Into<String>) -> Result<Self, ConfigError> {
-        let pattern = pattern.into();
-        let is_path = pattern.starts_with(['/', '*']) && !pattern.contains(['?', '#']);
-        if is_path {
-            Ok(Self::of(Test::Path(vec![pattern])))
-        } else {
-            Err(ConfigError::new(
+        let given = pattern.into();
+        match path_pattern(&given) {
+            Ok(pattern) => Ok(Self::of(Test::Path(vec![pattern]))),
+            Err(allowed) => Err(ConfigError::new(
                 "path",
-                pattern,
-                "must be a path: write /v1/*",
-            ))
+                given,
+                format!("must be {allowed}"),
+            )),
         }
     }
 
