@@ -23,6 +23,10 @@ mod step;
 pub(in crate::policy) use refusal::MIN_GATED_WAIT;
 pub use refusal::Refusal;
 
+/// The least wait before an attempt that no token pays for and no rule sets the delay of. A server that asks for less has
+/// not said when to come back: nothing else would bound the attempts.
+pub(in crate::policy) const MIN_UNPAID_WAIT: Duration = Duration::from_millis(100);
+
 /// The longest random delay that is added to a wait that the server asks for.
 const MAX_SPREAD: Duration = Duration::from_secs(10);
 
@@ -46,6 +50,11 @@ impl RetrySession {
     fn backoff(&self, n: u32, evaluation: &Evaluation<'_>) -> Duration {
         let backoff = &evaluation.policy.0.backoff;
         backoff.delay_after(self.counts.previous, n, evaluation.moment.random)
+    }
+
+    /// Returns the policy's own delay before an attempt that costs nothing, if the server asks for no wait.
+    fn unpaid_backoff(&self, n: u32, evaluation: &Evaluation<'_>) -> Duration {
+        self.backoff(n, evaluation).max(MIN_UNPAID_WAIT)
     }
 
     /// Returns the longer of the policy's own delay and the one that the server asks for, plus a spread on the latter,
@@ -97,6 +106,11 @@ fn accepted_delay(
         ServerDelays::Clamp => Ok(Some(requested.min(most))),
         ServerDelays::Ignore => Ok(None),
     }
+}
+
+/// Returns `true` if a server that asks for this wait has said when to come back.
+fn is_worth_a_wait(asked: Duration) -> bool {
+    asked >= MIN_UNPAID_WAIT
 }
 
 /// Returns a random extra on top of a server's wait, so that clients with the same wait do not all come back at once.

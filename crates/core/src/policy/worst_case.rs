@@ -3,7 +3,7 @@
 
 use super::{Jitter, RetryPolicy, Settings};
 use crate::policy::rules::{Action, Counter, Rule, ServerDelays, Wait};
-use crate::policy::session::{MIN_GATED_WAIT, longest_spread};
+use crate::policy::session::{MIN_GATED_WAIT, MIN_UNPAID_WAIT, longest_spread};
 use std::time::Duration;
 
 /// The most that one request can cost under a policy: attempts for the server, and time for the caller.
@@ -202,7 +202,7 @@ impl<'a> Sources<'a> {
         let all = || settings().copied().chain([self.first]);
         let timeout = all().map(|settings| settings.attempt_timeout).max_or_none();
         let sending = attempts.and_then(|attempts| sending_time(attempts, timeout));
-        let bounded = attempts.is_some() || self.waits_alone_are_uncounted();
+        let bounded = attempts.is_some();
         let total = |lengthened| self.total(lengthened).filter(|_| bounded);
         let gated_waits = self.first.max_gate_wait.unwrap_or_default();
         let gated_attempts = self.refusals(gated_waits);
@@ -241,16 +241,6 @@ impl<'a> Sources<'a> {
         Some(attempts)
     }
 
-    /// Returns `true` if only the number of waits is unbounded, while their total time is not.
-    fn waits_alone_are_uncounted(&self) -> bool {
-        let mut retries = self.together.iter().chain(&self.apart);
-        retries.all(|settings| limited(settings.max_retries).is_some())
-            && self
-                .waits
-                .iter()
-                .all(|wait| wait.max.is_some() || most_waits(wait).is_some())
-    }
-
     /// Returns the sum of all delays. A delay that builds on the one before may follow the longest of all.
     fn total(&self, lengthened: LongestDelay) -> Option<Duration> {
         let several = self.together.len().saturating_add(self.apart.len()) > 1;
@@ -284,7 +274,10 @@ impl<'a> Sources<'a> {
         let times = most_waits(wait).map(|times| u32::try_from(times).unwrap_or(u32::MAX));
         let own = |n, before| match wait.delay {
             Some(delay) => delay,
-            None => self.first.backoff.delay_after(before, n, u64::MAX),
+            None => {
+                let backoff = self.first.backoff.delay_after(before, n, u64::MAX);
+                backoff.max(MIN_UNPAID_WAIT)
+            }
         };
         let all = times.and_then(|times| {
             add_delays(times, |n| {
@@ -372,8 +365,8 @@ pub(super) fn limited(retries: u32) -> Option<u64> {
 
 /// Returns the most waits of a rule, or `None` if it sets no limit.
 fn most_waits(wait: &Wait) -> Option<u64> {
-    // Without a delay of the rule's own, the server may ask for one as short as it likes.
-    let by_time = wait.max.zip(wait.delay).and_then(|(max, delay)| {
+    let delay = wait.delay.unwrap_or(MIN_UNPAID_WAIT);
+    let by_time = wait.max.and_then(|max| {
         let times = max.as_nanos().checked_div(delay.as_nanos())?;
         u64::try_from(times).ok()
     });

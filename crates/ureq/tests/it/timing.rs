@@ -3,6 +3,7 @@
 use crate::calls::URL;
 use crate::server::{BodyEnd, Server, Step};
 use http_retry_core::policy::RetryPolicyBuilder;
+use http_retry_core::policy::rules::{Condition, Rule, Wait};
 use http_retry_core::report::AttemptReport;
 use http_retry_core::runtime::Runtime;
 use http_retry_core::{Backoff, ErrorKind, Jitter, Reach};
@@ -187,4 +188,26 @@ fn a_wait_past_the_deadline_gives_the_last_outcome() {
     assert!(matches!(error, Error::StatusCode(503)), "{error}");
     assert_eq!(slot.take().unwrap().stop(), StopReason::DeadlineExceeded);
     assert_eq!((server.received().len(), budget.available(SECOND)), (1, 20));
+}
+
+#[test]
+fn no_call_spins_for_free() {
+    let wait = Rule::when(Condition::status([202, 503]).unwrap()).wait(Wait::new());
+    let backoff = Backoff::fixed(Duration::from_millis(1)).jitter(Jitter::None);
+    let policy = policy().backoff(backoff).deadline(SECOND * 5).rule(wait);
+    let policy = policy.max_attempts(1_000);
+    for (status, asked) in [(202, "0"), (503, "0.001"), (429, "0"), (429, "0.01")] {
+        let step = Step::status(status).header("retry-after", asked);
+        let server = Server::new(vec![step; 6_000]);
+        let slot = RetryReport::slot();
+        let request = ureq::http::Request::get(URL).extension(slot.clone());
+        let result = server
+            .agent(build(policy.clone()))
+            .run(request.body(()).unwrap());
+        drop(result);
+        let report = slot.take().unwrap();
+        assert_eq!(report.stop(), StopReason::DeadlineExceeded);
+        let attempts = report.attempt_count();
+        assert!((40..=51).contains(&attempts), "{status}: {attempts} in 5 s");
+    }
 }

@@ -1,12 +1,13 @@
 //! Rules that wait: polls that count as no retries, and that come to an end.
 
-use super::super::client::{Client, Ended, STACKS, get, on_tower, send, statuses};
+use super::super::client::{Client, Ended, STACKS, Stack, get, on_tower, send, statuses};
 use super::super::{SECOND, config, delays, seconds};
 use super::get_on;
 use http_retry::StopReason;
 use http_retry::config::RetryConfig;
 use http_retry::policy::DelaySource;
 use http_retry::testing::Script;
+use std::time::Duration;
 
 /// A document that polls while the answer is 202, retries twice after 1 s, and holds five tokens.
 fn polling(wait: &str, retry: &str) -> RetryConfig {
@@ -141,6 +142,79 @@ rules: [{when: {status: 202}, wait: {at_most: 3}}]
     for stack in STACKS {
         let ended = get_on(stack, &config(text), &[202]);
         assert_eq!(delays(&ended.report), seconds(&[1, 4, 9]));
+    }
+}
+
+/// The delays of a poll whose answer asks for this, and whose rule waits by the backoff.
+fn asked(stack: Stack, status: u16, asked: &str, retry: &str) -> Vec<Duration> {
+    let text = format!(
+        "
+version: 1
+retry: {{backoff: fixed, jitter: none, {retry}}}
+rules: [{{when: {{status: {status}}}, wait: {{at_most: 3}}}}]
+"
+    );
+    let server = Script::new().status(status).header("retry-after", asked);
+    let ended = send(stack, &config(&text), &Client::new(server), get());
+    delays(&ended.report)
+}
+
+#[test]
+fn a_wait_that_is_asked_for_next_to_nothing_goes_by_the_backoff() {
+    let millis = Duration::from_millis;
+    for stack in STACKS {
+        for wish in ["0", "0.001", "0.099"] {
+            for status in [202, 503] {
+                assert_eq!(asked(stack, status, wish, "base: 3s"), [SECOND * 3; 3]);
+                // Nothing else would bound its attempts: it pays for none of them.
+                assert_eq!(asked(stack, status, wish, "base: 1ms"), [millis(100); 3]);
+            }
+        }
+        let clamped = "base: 1ms, retry_after: {max: 1ms, over: clamp}";
+        assert_eq!(asked(stack, 202, "7", clamped), [millis(100); 3]);
+        let ignored = "base: 1ms, retry_after: ignore";
+        assert_eq!(asked(stack, 202, "7", ignored), [millis(100); 3]);
+        for delay in asked(stack, 202, "0.1", "base: 3s") {
+            assert!(delay >= millis(100) && delay <= millis(120), "{delay:?}");
+        }
+    }
+}
+
+#[test]
+fn the_delay_of_a_wait_stands_however_short() {
+    for stack in STACKS {
+        let server = Script::new().status(202).header("retry-after", "0.001");
+        let polls = polling("{delay: 10ms, at_most: 2}", "");
+        let ended = send(stack, &polls, &Client::new(server), get());
+        for delay in delays(&ended.report) {
+            assert!(delay < Duration::from_millis(11), "{delay:?}");
+        }
+    }
+}
+
+#[test]
+fn no_call_spins_for_free() {
+    let text = |refused: &str| {
+        format!(
+            "
+version: 1
+gate: {{max_wait: 5m}}
+retry: {{backoff: fixed, base: 1ms, deadline: 5s, max_attempts: 1000, {refused}}}
+rules: [{{when: {{status: [202, 503]}}, wait: {{}}}}]
+"
+        )
+    };
+    for stack in STACKS {
+        for (status, wish) in [(202, "0"), (503, "0.001"), (429, "0"), (429, "0.01")] {
+            for refused in ["max_refused: 0", "max_refused: 5000"] {
+                let server = Script::new().status(status).header("retry-after", wish);
+                let client = Client::new(server);
+                let ended = send(stack, &config(&text(refused)), &client, get());
+                assert_eq!(ended.stop(), StopReason::DeadlineExceeded);
+                let attempts = ended.attempts();
+                assert!((5..=51).contains(&attempts), "{status}: {attempts} in 5 s");
+            }
+        }
     }
 }
 

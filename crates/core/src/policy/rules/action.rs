@@ -71,14 +71,14 @@ pub struct Wait {
 }
 
 impl Wait {
-    /// Creates a wait of the time that the server asks for, else of the policy's backoff. It needs a limit:
-    /// [`at_most`](Self::at_most), [`max`](Self::max) or a deadline of the policy.
+    /// Creates a wait of the time that the server asks for if that is 100 ms or more, else of the policy's backoff, at
+    /// least 100 ms. It needs a limit: [`at_most`](Self::at_most), [`max`](Self::max) or a deadline of the policy.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Sets the delay before each attempt, above 0; it is longer if the server asks for more. Default the time that the
-    /// server asks for, else the backoff.
+    /// server asks for, else the backoff; neither is less than 100 ms.
     pub fn delay(self, delay: Duration) -> Self {
         Self {
             delay: Some(delay),

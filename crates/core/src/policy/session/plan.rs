@@ -1,14 +1,15 @@
 //! The plans of a session: its checks in order, the rules in charge, and failovers.
 
 use super::RetrySession;
-use super::{Delay, Evaluation};
+use super::refusal::RefusalCount;
+use super::{Delay, Evaluation, accepted_delay, is_worth_a_wait};
 use crate::policy::decision::StopReason;
 use crate::policy::decision::{Cost, DelaySource, RetryPlan, RuleCounters, SessionCounts, Stop};
 use crate::policy::moment::Moment;
 use crate::policy::outcome::Outcome;
 use crate::policy::rules::{
     Action, ChosenAction, ConditionInput, Counter, DecidedBy, Failover, ListMatch, OnExhausted,
-    Rule, ServerDelays, SuccessBodyTest, Wait,
+    Rule, SuccessBodyTest, Wait,
 };
 use crate::policy::{Class, Methods, RetryPolicy, RewriteBody};
 use http::{HeaderMap, HeaderName, StatusCode};
@@ -148,7 +149,7 @@ impl RetrySession {
         // Refused attempts count separately first; beyond `max_refused`, each counts as a retry.
         if listed != ListMatch::No && self.has_refused_left(policy) {
             let n = self.counts.refusals.saturating_add(1);
-            if let Some(delay) = self.gated_delay(n, evaluation) {
+            if let Some(delay) = self.gated_delay(RefusalCount::Separate(n), evaluation) {
                 let mut plan = self.plan_gated(delay, evaluation)?;
                 plan.after.refusals = n;
                 return Ok(plan);
@@ -160,7 +161,8 @@ impl RetrySession {
         };
         self.check_count(counted, policy)?;
         if listed != ListMatch::No {
-            if let Some(delay) = self.gated_delay(counted.saturating_add(1), evaluation) {
+            let count = RefusalCount::Retry(counted.saturating_add(1));
+            if let Some(delay) = self.gated_delay(count, evaluation) {
                 let mut plan = self.plan_gated(delay, evaluation)?;
                 self.count_retry(&mut plan, evaluation);
                 return Ok(plan);
@@ -269,20 +271,20 @@ impl RetrySession {
         }
         self.check_resend(evaluation)?;
         // The response to a poll says when to come back, success or not.
-        let server_delays = evaluation.policy.0.rules.server_delays;
         let requested = evaluation
             .outcome
             .server_hints(evaluation.moment.wall)
-            .delay()
-            .filter(|_| server_delays != ServerDelays::Ignore);
+            .delay();
+        let asked = accepted_delay(requested.unwrap_or_default(), evaluation.policy)?;
+        let asked = asked.filter(|asked| is_worth_a_wait(*asked));
         let n = counters.waits.saturating_add(1);
-        let own = match (wait.delay, requested) {
+        let own = match (wait.delay, asked) {
             (Some(delay), _) => delay,
             // A server that names a time knows it better than a backoff, which would only lengthen the wait.
             (None, Some(_)) => Duration::ZERO,
-            (None, None) => self.backoff(n, evaluation),
+            (None, None) => self.unpaid_backoff(n, evaluation),
         };
-        let delay = self.delay(own, requested, evaluation)?;
+        let delay = self.delay(own, asked, evaluation)?;
         let since = counters.since.unwrap_or(now);
         let waited = now.saturating_sub(since).saturating_add(delay.0);
         if wait.max.is_some_and(|max| waited > max) {

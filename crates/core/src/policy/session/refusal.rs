@@ -1,6 +1,6 @@
 //! Refusals: the outcomes by which a rate limit holds back all callers, and the wait of a refused call.
 
-use super::{Evaluation, RetrySession, accepted_delay, random_part, spread};
+use super::{Evaluation, MIN_UNPAID_WAIT, RetrySession, accepted_delay, is_worth_a_wait, spread};
 use crate::policy::decision::{Cost, DelaySource, RetryPlan, StopReason};
 use crate::policy::moment::Moment;
 use crate::policy::outcome::Outcome;
@@ -12,10 +12,15 @@ use std::time::Duration;
 /// asks for next to no wait.
 pub(in crate::policy) const MIN_GATED_WAIT: Duration = Duration::from_secs(1);
 
-/// The least wait of a refused call if the server named a time, and if it named none; both double with each refusal.
-const MIN_WAIT_ASKED: Duration = Duration::from_millis(10);
-const MIN_WAIT_UNASKED: Duration = Duration::from_millis(100);
+/// The longest wait of a call whose refusals count separately, if the server names no time.
 const MAX_WAIT_UNASKED: Duration = Duration::from_secs(10);
+
+/// The way in which a refused attempt counts, and its number among those of its kind.
+#[derive(Clone, Copy)]
+pub(super) enum RefusalCount {
+    Retry(u32),
+    Separate(u32),
+}
 
 /// An outcome by which a rate limit holds back all callers for a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,23 +77,24 @@ impl RetrySession {
     }
 
     /// Returns the time for which a refused call waits on its own before it queues at the gate: as long as it was asked
-    /// to, and at most a fifth more. If the server named no time, or next to none, the wait doubles with each refusal;
-    /// n counts them.
-    fn delay_before_gate(refusal: Refusal, n: u32, evaluation: &Evaluation<'_>) -> Duration {
-        let times = 1_u32.checked_shl(n.saturating_sub(1)).unwrap_or(u32::MAX);
-        let doubled = |least: Duration, most: Duration| least.saturating_mul(times).min(most);
-        match refusal.asked {
-            Some(requested) => {
-                let delay = requested.max(doubled(MIN_WAIT_ASKED, MIN_GATED_WAIT));
-                delay.saturating_add(spread(delay, evaluation.moment.random))
+    /// to, and at most a fifth more. If the server named no time, or next to none, a refusal that counts as a retry waits
+    /// the policy's backoff. One that counts separately leaves the pace to the gate, with a wait that doubles each time.
+    fn delay_before_gate(
+        &self,
+        refusal: Refusal,
+        count: RefusalCount,
+        evaluation: &Evaluation<'_>,
+    ) -> Duration {
+        let asked = refusal.asked.filter(|asked| is_worth_a_wait(*asked));
+        let delay = match (asked, count) {
+            (Some(asked), _) => asked,
+            (None, RefusalCount::Retry(n)) => return self.unpaid_backoff(n, evaluation),
+            (None, RefusalCount::Separate(n)) => {
+                let times = 1_u32.checked_shl(n.saturating_sub(1)).unwrap_or(u32::MAX);
+                MIN_UNPAID_WAIT.saturating_mul(times).min(MAX_WAIT_UNASKED)
             }
-            // As with equal jitter, half of the wait is fixed: no refused call comes back at once.
-            None => {
-                let whole = doubled(MIN_WAIT_UNASKED, MAX_WAIT_UNASKED);
-                let half = whole.checked_div(2).unwrap_or_default();
-                half.saturating_add(random_part(half, evaluation.moment.random))
-            }
-        }
+        };
+        delay.saturating_add(spread(delay, evaluation.moment.random))
     }
 
     /// Returns `true` if the call may wait this long at the gate. A call without retries is not sent back to the gate
@@ -98,11 +104,14 @@ impl RetrySession {
         self.max_retries(policy) > 0 && !left.is_zero() && delay <= left
     }
 
-    /// Returns the delay after a refused attempt, or `None` if the call does not wait at the gate; n counts the
-    /// attempts of its kind.
-    pub(super) fn gated_delay(&self, n: u32, evaluation: &Evaluation<'_>) -> Option<Duration> {
+    /// Returns the delay after a refused attempt, or `None` if the call does not wait at the gate.
+    pub(super) fn gated_delay(
+        &self,
+        count: RefusalCount,
+        evaluation: &Evaluation<'_>,
+    ) -> Option<Duration> {
         let refusal = self.refusal_by(evaluation.by, evaluation.outcome, evaluation.moment)?;
-        let delay = Self::delay_before_gate(refusal, n, evaluation);
+        let delay = self.delay_before_gate(refusal, count, evaluation);
         self.may_wait_at_the_gate(delay, evaluation.policy)
             .then_some(delay)
     }

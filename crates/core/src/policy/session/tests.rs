@@ -6,7 +6,7 @@ mod pages;
 use super::longest_spread;
 use super::*;
 use crate::policy::Methods;
-use crate::policy::{Backoff, Class, DelaySource, ErrorKind, Reach};
+use crate::policy::{Backoff, Class, DelaySource, ErrorKind, Jitter, Reach};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -300,4 +300,48 @@ fn a_requests_own_limit_bounds_refused_attempts_too() {
     let wanted = (vec![DelaySource::Gate; 2], StopReason::AttemptsExhausted);
     assert_eq!(always_refused(&mut session, "1"), wanted);
     assert!(!session.may_retry());
+}
+
+/// The delay that follows the first refusal, if the server asks for this.
+fn gated_delay(policy: &RetryPolicy, asked: &'static str, random: u64) -> Duration {
+    let session = session(policy, &Method::GET);
+    let headers = retry_after(asked);
+    let refused = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &headers);
+    let plan = plan(&session, &refused, Moment::default().with_random(random));
+    assert_eq!(plan.source(), DelaySource::Gate);
+    plan.delay
+}
+
+#[test]
+fn a_refusal_that_asks_for_next_to_nothing_waits_the_backoff() {
+    let with = |preset: RetryPolicy, backoff| preset.to_builder().backoff(backoff).build().unwrap();
+    let background = |backoff| with(RetryPolicy::background(), backoff);
+    let second = || Backoff::fixed(SECOND).jitter(Jitter::None);
+    for asked in ["0", "0.001", "0.099", "soon"] {
+        for random in [0, u64::MAX] {
+            assert_eq!(gated_delay(&background(second()), asked, random), SECOND);
+            let short = Backoff::fixed(Duration::from_millis(9)).jitter(Jitter::None);
+            for short in [Backoff::none(), short] {
+                let delay = gated_delay(&background(short), asked, random);
+                assert_eq!(delay, MIN_UNPAID_WAIT, "{asked}");
+            }
+            // The gate paces the calls whose refusals count separately.
+            let delay = gated_delay(&with(RetryPolicy::rate_limited(), second()), asked, random);
+            let most = MIN_UNPAID_WAIT * 6 / 5;
+            assert!(
+                delay >= MIN_UNPAID_WAIT && delay <= most,
+                "{asked}: {delay:?}"
+            );
+        }
+    }
+    for (asked, millis) in [("0.1", 100), ("0.25", 250), ("7", 7_000)] {
+        let least = Duration::from_millis(millis);
+        for policy in [background(second()), RetryPolicy::rate_limited()] {
+            let delay = gated_delay(&policy, asked, u64::MAX / 2);
+            assert!(
+                delay >= least && delay <= least * 6 / 5,
+                "{asked}: {delay:?}"
+            );
+        }
+    }
 }
