@@ -315,8 +315,8 @@ impl<C: Client> CallState<C> {
         };
         let mut outcome = outcome.for_request(line.as_deref());
         self.prepare_decision(is_answered);
-        // The attempt counts as ended at the gate, even if it continues because nothing can report the timeout.
-        self.permit = None;
+        // The attempt counts as ended at its gates, even if it continues because nothing can report the timeout.
+        self.leave_gates();
         let at = self.engine.runtime.moment();
         let mut command = self.session.step(Event::Elapsed(&mut outcome), at);
         let last = self.last.get_or_insert_default();
@@ -448,6 +448,12 @@ impl<C: Client> CallState<C> {
             method: request.method(),
             path: request.path(),
         }
+    }
+
+    /// Frees the places of an attempt that was cut.
+    fn leave_gates(&mut self) {
+        self.permit = None;
+        self.narrower.clear();
     }
 
     /// Reports the end of an attempt to its gates. A refusal is reported only to the gate of the limit that was met.

@@ -15,6 +15,7 @@ mod conformance;
 mod dialect;
 #[cfg(feature = "redis")]
 mod fleet;
+mod gate;
 mod healthy_path;
 mod in_flight;
 mod in_time;
