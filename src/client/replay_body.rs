@@ -116,13 +116,16 @@ impl<B: Body> ReplayBody<B> {
     /// Replaces all bytes that were sent. Returns `false` if the body is not at its end or not fully recorded, or if
     /// the function returns `None`.
     pub(super) fn rewrite(&mut self, with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool {
+        let sent = {
+            let recording = self.lock();
+            let record = recording.record.as_ref();
+            record.filter(|_| recording.is_over()).map(Record::whole)
+        };
+        // Without the lock: the function may be the user's own.
+        let Some(new) = sent.and_then(|sent| with(&sent)) else {
+            return false;
+        };
         let mut recording = self.lock();
-        let Some(record) = recording.record.as_ref().filter(|_| recording.is_over()) else {
-            return false;
-        };
-        let Some(new) = with(&record.whole()) else {
-            return false;
-        };
         // As if the new bytes had been read to their end: later attempts send the record alone.
         recording.state = RecordingState::Ended;
         recording.read = Position {

@@ -72,8 +72,9 @@ use http_retry_core::route::{RequestHead, Route, Router};
 use http_retry_core::services::RouteSummary;
 use live::Live;
 use serde::de::{Deserialize, Deserializer, Error};
+use std::cell::Cell;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use value::Value;
 
 /// An unchecked document, as a serde format returns it.
@@ -129,7 +130,8 @@ impl<'de> Deserialize<'de> for Document {
 
 /// A document in force. Every clone of the handle, and every layer made from it, follows its changes.
 ///
-/// Each request reads it with one atomic load, and uses the document that it started with to the end.
+/// Each request reads it with one atomic load, and uses the document that it started with to the end. No lock is held while
+/// a document is loaded, so the functions that it names may change it too.
 #[derive(Clone)]
 pub struct RetryConfig {
     shared: Arc<Shared>,
@@ -138,8 +140,37 @@ pub struct RetryConfig {
 struct Shared {
     live: ArcSwap<Live>,
     names: RegisteredNames,
-    /// Allows one change at a time.
-    writing: Mutex<()>,
+}
+
+/// The most times that a change is made anew because another one came first.
+const MAX_TRIES: usize = 1_000;
+
+/// A change, and one by a function that runs for it. More would be a function that runs for its own change.
+const MAX_NESTED: u32 = 2;
+
+thread_local! {
+    /// The number of changes that this thread is making, each within another.
+    static CHANGES: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Counts a change of this thread until it is dropped.
+struct CountedChange;
+
+impl CountedChange {
+    /// Returns `None` if the change is made within too many others.
+    fn begin() -> Option<Self> {
+        let outer = CHANGES.get();
+        (outer < MAX_NESTED).then(|| {
+            CHANGES.set(outer.saturating_add(1));
+            Self
+        })
+    }
+}
+
+impl Drop for CountedChange {
+    fn drop(&mut self) {
+        CHANGES.set(CHANGES.get().saturating_sub(1));
+    }
 }
 
 impl RetryConfig {
@@ -174,8 +205,7 @@ impl RetryConfig {
     ///
     /// Every problem of the new document; the old one then stays in force.
     pub fn replace(&self, document: &Document) -> Result<(), ConfigErrors> {
-        let _writing = self.lock();
-        self.put(Arc::clone(&document.0))
+        self.change(|_| Arc::clone(&document.0))
     }
 
     /// Changes one service of the document in force, or adds one. Maps are merged, lists and other values are replaced,
@@ -194,11 +224,11 @@ impl RetryConfig {
     ///
     /// Every problem of the changed document; the old one then stays in force.
     pub fn patch_service(&self, name: &str, change: &Document) -> Result<(), ConfigErrors> {
-        let _writing = self.lock();
-        // Under the lock, so that no other change is lost between this copy and the new document.
-        let mut document = Value::clone(&self.shared.live.load().document);
-        document.entry("services").entry(name).merge(&change.0);
-        self.put(Arc::new(document))
+        self.change(|before| {
+            let mut document = before.clone();
+            document.entry("services").entry(name).merge(&change.0);
+            Arc::new(document)
+        })
     }
 
     /// Returns a JSON Schema (draft 2020-12) of the document, with a description of every key, for editors and
@@ -237,27 +267,31 @@ impl RetryConfig {
     fn with_names(document: &Document, names: RegisteredNames) -> Result<Self, ConfigErrors> {
         let live = Live::load(Arc::clone(&document.0), &names, None);
         let live = ArcSwap::from_pointee(live?);
-        let writing = Mutex::new(());
-        let shared = Shared {
-            live,
-            names,
-            writing,
-        };
-        let shared = Arc::new(shared);
+        let shared = Arc::new(Shared { live, names });
         Ok(Self { shared })
     }
 
-    fn put(&self, document: Arc<Value>) -> Result<(), ConfigErrors> {
-        let Shared { live, names, .. } = &*self.shared;
-        let new = Live::load(document, names, Some(&live.load()))?;
-        live.store(Arc::new(new));
-        Ok(())
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, ()> {
-        // Nothing is half done after a panic: the new document is stored in one step.
-        let writing = self.shared.writing.lock();
-        writing.unwrap_or_else(PoisonError::into_inner)
+    /// Puts the document that `make` makes of the one in force into force. If another change comes first, this one is made
+    /// again on top of it, so that none is lost.
+    fn change(&self, make: impl Fn(&Value) -> Arc<Value>) -> Result<(), ConfigErrors> {
+        let refuse = |cause| Err(ConfigErrors::one("the document", cause));
+        let Some(_counted) = CountedChange::begin() else {
+            return refuse("is changed by a function that runs for that very change");
+        };
+        let Shared { live, names } = &*self.shared;
+        for _ in 0..MAX_TRIES {
+            let before = live.load_full();
+            let document = make(&before.document);
+            if *document == *before.document {
+                return Ok(());
+            }
+            let new = Live::load(document, names, Some(&before))?;
+            let found = live.compare_and_swap(&before, Arc::new(new));
+            if Arc::ptr_eq(&found, &before) {
+                return Ok(());
+            }
+        }
+        refuse("changes each time before it is loaded")
     }
 }
 

@@ -94,7 +94,8 @@ impl GateTask {
             Ok(()) => self.leave(LeaveReason::Unreachable),
             Err(reason) => {
                 subscription.fail();
-                lock(&shared.resubscription).fail(begun, reason, &**runtime);
+                let at = runtime.moment();
+                lock(&shared.resubscription).fail(begun, reason, at);
                 self.leave(reason);
             }
         }

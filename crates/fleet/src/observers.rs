@@ -62,12 +62,11 @@ impl FleetObservers {
     /// Returns each observer once, however many adapters share it.
     fn distinct(&self) -> Vec<Arc<dyn Observer>> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let held: Vec<_> = all.iter().filter_map(Weak::upgrade).collect();
+        // Released first: the last handle of an observer may be dropped here.
+        drop(all);
         let mut distinct: Vec<Arc<dyn Observer>> = Vec::new();
-        for observer in all
-            .iter()
-            .filter_map(Weak::upgrade)
-            .flat_map(|all| all.to_vec())
-        {
+        for observer in held.iter().flat_map(|all| all.to_vec()) {
             if !distinct.iter().any(|known| Arc::ptr_eq(known, &observer)) {
                 distinct.push(observer);
             }

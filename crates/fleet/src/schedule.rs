@@ -4,7 +4,6 @@
 use crate::clock::spread;
 use http_retry_core::policy::Moment;
 use http_retry_core::report::LeaveReason;
-use http_retry_core::runtime::Runtime;
 use std::time::Duration;
 
 const MIN_FLUSH: Duration = Duration::from_millis(250);
@@ -131,10 +130,9 @@ impl Resubscription {
     }
 
     /// Counts a subscription that was requested at `begun` and not granted.
-    pub(super) fn fail(&mut self, begun: Duration, reason: LeaveReason, runtime: &dyn Runtime) {
+    pub(super) fn fail(&mut self, begun: Duration, reason: LeaveReason, at: Moment) {
         // Gates that subscribed together fail together, which is one failure.
         if begun >= self.counted_at {
-            let at = runtime.moment();
             self.counted_at = at.now;
             self.reason = Some(reason);
             self.retry_at = self.backoff.fail(at);
@@ -142,13 +140,12 @@ impl Resubscription {
     }
 
     /// Counts the loss of a subscription that was granted at `granted`.
-    pub(super) fn record_loss(&mut self, granted: Duration, runtime: &dyn Runtime) {
-        let now = runtime.now();
-        if now.saturating_sub(granted) < MIN_LASTING {
-            self.fail(granted, LeaveReason::Unreachable, runtime);
+    pub(super) fn record_loss(&mut self, granted: Duration, at: Moment) {
+        if at.now.saturating_sub(granted) < MIN_LASTING {
+            self.fail(granted, LeaveReason::Unreachable, at);
         } else if granted >= self.counted_at {
-            self.counted_at = now;
-            self.retry_at = now;
+            self.counted_at = at.now;
+            self.retry_at = at.now;
             self.backoff = Backoff::default();
         }
     }

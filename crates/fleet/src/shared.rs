@@ -65,7 +65,9 @@ impl Shared {
 
     /// Sets the clock of tasks that start from now on.
     pub(super) fn set_runtime(&self, runtime: &Arc<dyn Runtime>) {
-        *lock(&self.runtime) = Arc::clone(runtime);
+        let before = std::mem::replace(&mut *lock(&self.runtime), Arc::clone(runtime));
+        // Without the lock: it may be the user's own.
+        drop(before);
     }
 
     pub(super) fn add(&self, task: &Arc<dyn FleetTask>) {

@@ -102,8 +102,12 @@ pub(crate) fn around<T>(
 ///
 /// The timeout, if no time is left.
 fn cut(timeout: NextTimeout) -> Result<NextTimeout, Error> {
-    let left = with_watched(|watched| Some(watched.until?.saturating_sub(watched.clock.now())));
-    match left.flatten() {
+    let limit = with_watched(|watched| Some((watched.until?, Arc::clone(&watched.clock))));
+    // The clock may be the user's own, so it is asked while nothing is borrowed.
+    let left = limit
+        .flatten()
+        .map(|(until, clock)| until.saturating_sub(clock.now()));
+    match left {
         Some(Duration::ZERO) => Err(Error::Timeout(timeout.reason)),
         Some(left) if left < *timeout.after => Ok(NextTimeout {
             after: left.into(),

@@ -91,8 +91,8 @@ impl ServiceBudgets {
     /// Creates a handle whose budgets `make` creates from the name of a service or host, such as budgets whose tokens
     /// several processes share.
     ///
-    /// `make` is called again for a name that was dropped. It runs with the table locked, so it must return soon and
-    /// must not use the same handle.
+    /// `make` is called again for a name that was dropped, and once for each of several threads that use a new name at the
+    /// same time; the budget that is ready first is kept. No lock is held meanwhile.
     ///
     /// ```
     /// use http_retry::{RetryBudget, ServiceBudgets};
@@ -172,32 +172,39 @@ impl ServiceBudgets {
             return act(budget);
         }
         let used = self.used.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(budget) = used.touch(service) {
-            return act(budget);
-        }
+        let shared = match used.touch(service) {
+            // Its account may be the user's own, whose code runs without the lock.
+            Some(budget) if budget.is_shared() => Some(budget.clone()),
+            Some(budget) => return act(budget),
+            None => None,
+        };
         // `first_use` takes the write lock, and would wait for this guard.
         drop(used);
-        act(&self.first_use(service))
+        act(&shared.unwrap_or_else(|| self.first_use(service)))
     }
 
     #[cold]
     fn first_use(&self, service: &str) -> RetryBudget {
+        // Made without the lock, since `make` may use the handle.
+        let new = match &self.each {
+            // `new` has validated it.
+            BudgetSource::Built(each) => each.clone().build().unwrap_or_default(),
+            BudgetSource::Made(make) => make(service),
+        };
+        let new = new.named(service);
+        let mut evicted = Vec::new();
         let mut used = self.used.write().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have come first.
         if let Some(budget) = used.touch(service) {
             return budget.clone();
         }
         while used.budgets.len() >= self.max_services {
-            used.evict_one();
+            evicted.extend(used.evict_one());
         }
-        let budget = match &self.each {
-            // `new` has validated it.
-            BudgetSource::Built(each) => each.clone().build().unwrap_or_default(),
-            BudgetSource::Made(make) => make(service),
-        };
-        let budget = budget.named(service);
-        used.insert(service, budget.clone());
-        budget
+        used.insert(service, new.clone());
+        // The evicted budgets are dropped after the lock is: their accounts may be the user's own.
+        drop(used);
+        new
     }
 }
 
@@ -235,19 +242,17 @@ impl UsedBudgets {
         self.uses.fetch_add(1, Ordering::Relaxed).saturating_add(1)
     }
 
-    /// Drops the least recently used budget.
-    fn evict_one(&mut self) {
+    /// Removes the least recently used budget.
+    fn evict_one(&mut self) -> Option<LastUsed> {
         while let Some(Reverse((known, name))) = self.order.pop() {
             let used = self.budgets.get(&name);
             match used.map(|used| used.last_use.load(Ordering::Relaxed)) {
                 // Used since it was pushed: a use does not move its entry, which would need the write lock.
                 Some(later) if later != known => self.order.push(Reverse((later, name))),
-                _ => {
-                    self.budgets.remove(&name);
-                    return;
-                }
+                _ => return self.budgets.remove(&name),
             }
         }
+        None
     }
 }
 
@@ -300,6 +305,8 @@ impl Budgets {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sharing::SharedAccount;
+    use std::sync::OnceLock;
 
     fn capacity(budget: &RetryBudget) -> String {
         budget.capacity(Duration::ZERO).unwrap().to_string()
@@ -349,6 +356,75 @@ mod tests {
         assert_eq!(budgets.get("busy").available(Duration::ZERO), 500);
         assert_eq!(budgets.get("host999").available(Duration::ZERO), 1);
         assert_eq!(budgets.get("host0").available(Duration::ZERO), 0);
+    }
+
+    /// An account that uses the handle that it is in, whatever is done with it.
+    struct Nosy(Arc<OnceLock<ServiceBudgets>>);
+
+    impl Nosy {
+        fn look(&self) {
+            if let Some(all) = self.0.get() {
+                let _ = all.get("plain");
+            }
+        }
+    }
+
+    impl SharedAccount for Nosy {
+        fn deposit(&self, _: Duration) {
+            self.look();
+        }
+
+        fn withdraw(&self, _: u64, _: Duration) -> bool {
+            self.look();
+            true
+        }
+
+        fn refund(&self, _: u64) {
+            self.look();
+        }
+
+        fn tokens(&self) -> u64 {
+            self.look();
+            u64::MAX
+        }
+
+        fn capacity(&self) -> u64 {
+            u64::MAX
+        }
+    }
+
+    impl Drop for Nosy {
+        fn drop(&mut self) {
+            self.look();
+        }
+    }
+
+    #[test]
+    fn the_users_code_may_use_the_handle_that_calls_it() {
+        let (done, ended) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let own = Arc::new(OnceLock::new());
+            let handle = Arc::clone(&own);
+            let budgets = ServiceBudgets::made_by(move |service| {
+                if service == "plain" {
+                    return RetryBudget::default();
+                }
+                let nosy = Nosy(Arc::clone(&handle));
+                nosy.look();
+                let terms = RetryBudget::builder().terms().unwrap();
+                RetryBudget::with_account(terms, nosy)
+            });
+            let budgets = budgets.max_services(2);
+            let _ = own.set(budgets.clone());
+            for service in ["a", "b", "c", "a"] {
+                budgets.deposit(service, Duration::ZERO);
+                assert!(budgets.get(service).available(Duration::ZERO) > 0);
+            }
+            done.send(()).unwrap();
+        });
+        // A lock that waits for its own thread would wait for ever.
+        let limit = Duration::from_secs(60);
+        assert_eq!(ended.recv_timeout(limit), Ok(()));
     }
 
     #[test]

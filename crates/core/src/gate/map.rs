@@ -152,7 +152,7 @@ impl GateMap {
             return Some(self.mark_if_shared(slot));
         }
         // One thread at a time, and only after another look, or two threads could give one key two slots.
-        let _one_at_a_time = self.eviction.lock().unwrap_or_else(PoisonError::into_inner);
+        let one_at_a_time = self.eviction.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(slot) = set.iter().find(|slot| slot.has_key(key)) {
             return Some(slot);
         }
@@ -161,7 +161,13 @@ impl GateMap {
             .iter()
             .filter_map(unused)
             .min_by_key(|(since, _)| *since)?;
-        slot.reassign(key).then(|| self.mark_if_shared(slot))
+        let mut evicted = None;
+        let reassigned = slot.reassign(key, &mut evicted);
+        let found = reassigned.then(|| self.mark_if_shared(slot));
+        // The state is dropped without a lock, and with it the peer, which may be the user's own.
+        drop(one_at_a_time);
+        drop(evicted);
+        found
     }
 
     fn mark_if_shared<'a>(&self, slot: &'a Slot) -> &'a Slot {
@@ -186,14 +192,15 @@ impl Slot {
         before.is_ok() || before == Err(key.0)
     }
 
-    /// Reuses the slot for another key. Returns `false` if the slot is in use after all.
-    fn reassign(&self, key: GateKey) -> bool {
+    /// Reuses the slot for another key, and moves the state of the old one to `evicted`. Returns `false` if the slot is in
+    /// use after all.
+    fn reassign(&self, key: GateKey, evicted: &mut Option<Box<KeyState>>) -> bool {
         let mut guard = self.lock();
         // A call may have entered since the slot was chosen.
         let unused = self.counters.unused_since().is_some();
         if unused {
             self.key.store(key.0, Ordering::Release);
-            *guard = None;
+            *evicted = guard.take();
             self.counters.reset();
         }
         unused

@@ -78,12 +78,17 @@ impl Subscription {
 
 impl Subscriber for Subscription {
     fn notified(&self, notice: GateNotice) {
-        let is_first = lock(&self.inbox).add(notice, self.runtime.now());
+        // Before the locks, since the runtime may be the user's own.
+        let now = self.runtime.now();
+        let is_first = lock(&self.inbox).add(notice, now);
         // Later notices are merged into the first, which has woken the task.
-        if is_first {
-            if let Some(task) = &*lock(&self.task) {
-                task.wake_by_ref();
-            }
+        let task = if is_first {
+            lock(&self.task).clone()
+        } else {
+            None
+        };
+        if let Some(task) = task {
+            task.wake();
         }
     }
 
@@ -92,7 +97,7 @@ impl Subscriber for Subscription {
         // One that was never granted has been counted as a failure already.
         if self.is_live.swap(false, Ordering::SeqCst) {
             let granted = *lock(&self.granted);
-            lock(&self.shared.resubscription).record_loss(granted, &*self.runtime);
+            lock(&self.shared.resubscription).record_loss(granted, at);
         }
         self.link.set_subscribed(at, false);
         let task = lock(&self.task).take();

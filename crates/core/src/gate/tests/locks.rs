@@ -118,3 +118,52 @@ fn a_shared_key_takes_a_lock_for_its_first_call_only() {
     }
     assert_eq!(*joined.lock().unwrap(), ["a.example", "b.example"]);
 }
+
+/// A peer that uses its gate when its key has lost its slot.
+struct Last(Arc<std::sync::OnceLock<Gate>>, ManualRuntime);
+
+impl Peer for Last {
+    fn succeeded(&self, _: u64, _: bool) {}
+    fn refused(&self, _: Option<Duration>, _: bool) {}
+    fn reopened(&self) {}
+    fn wake(&self) {}
+}
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        if let Some(gate) = self.0.get() {
+            let name = gate.key_of("one more");
+            gate.share_key(name, "one more", &self.1, SECOND, || None);
+        }
+    }
+}
+
+#[test]
+fn a_peer_that_is_dropped_may_use_its_gate() {
+    let (done, ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let (own, clock) = (
+            Arc::new(std::sync::OnceLock::new()),
+            ManualRuntime::paused(),
+        );
+        let handle = Arc::clone(&own);
+        let runtime = clock.clone();
+        let gate = Gate::new().max_services(2).with_peers(move |_| {
+            let last: Arc<dyn Peer> = Arc::new(Last(Arc::clone(&handle), runtime.clone()));
+            last
+        });
+        let _ = own.set(gate.clone());
+        for number in 0..8 {
+            let name = format!("host{number}");
+            let key = gate.key_of(&name);
+            gate.share_key(key, &name, &clock, SECOND, || None);
+            let place = gate.enter(key, clock.now(), false).ok().flatten();
+            place
+                .into_iter()
+                .for_each(|place| gate.succeeds(&place, &clock));
+        }
+        done.send(()).unwrap();
+    });
+    // A lock that waits for its own thread would wait for ever.
+    assert_eq!(ended.recv_timeout(SECOND * 60), Ok(()));
+}
