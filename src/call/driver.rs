@@ -2,7 +2,7 @@
 
 use super::client::{AttemptResult, Client, SavedOf, number};
 use super::options::{has_own_key, kept_head, key_at_the_gate};
-use super::start::{Call, DriverStart, HeldPermit};
+use super::start::{Call, DriverStart, HeldPermit, HeldRefusal};
 use super::{KeptHead, Limit};
 use crate::budget::{PaidRetry, RetryBudget};
 use crate::client::requests::Head;
@@ -48,6 +48,8 @@ pub(crate) struct CallState<C: Client> {
     pub(crate) gate_key: GateKey,
     /// The right to send the attempt under way, and that of narrower limits.
     pub(super) permit: Option<HeldPermit>,
+    /// The refusal of the attempt, while its response is read.
+    pub(super) held: Option<Box<HeldRefusal>>,
     pub(super) narrower: Vec<(GateKey, HeldPermit)>,
     /// `true` if the client must be polled for readiness before the next attempt.
     pub(super) must_poll_ready: bool,
@@ -397,6 +399,7 @@ impl<C: Client> CallState<C> {
             head: None,
             gate_key: GateKey::default(),
             permit: None,
+            held: None,
             narrower: Vec::new(),
             must_poll_ready: false,
             mark: AttemptMark::new(false),

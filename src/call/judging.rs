@@ -108,7 +108,9 @@ impl<C: Client> CallState<C> {
         let last = self.last.get_or_insert_default();
         (last.outcome, last.at) = (outcome.without_head(), at);
         // If the body is read first, the verdict may change, so nothing is counted yet.
-        if !matches!(command, Command::Read(_)) {
+        if matches!(command, Command::Read(_)) {
+            self.hold_at_the_gate(&outcome, at);
+        } else {
             let hints = self.session.hints();
             let outcome = outcome.with_hints(&hints);
             self.end_gate_permits(&outcome, at);
@@ -453,33 +455,51 @@ impl<C: Client> CallState<C> {
     /// Frees the places of an attempt that was cut.
     fn leave_gates(&mut self) {
         self.permit = None;
+        self.held = None;
         self.narrower.clear();
+    }
+
+    /// Reports a refusal that the head of a response shows to the service's gate, which need not wait for the body.
+    fn hold_at_the_gate(&mut self, outcome: &Outcome<'_>, at: Moment) {
+        if let (Some(refusal), Some(permit)) =
+            (self.session.provisional_refusal(), self.permit.take())
+        {
+            let held = permit.hold(refusal.asked, self.route.quota(outcome, at));
+            self.held = held.map(Box::new);
+        }
     }
 
     /// Reports the end of an attempt to its gates. A refusal is reported only to the gate of the limit that was met.
     pub(super) fn end_gate_permits(&mut self, outcome: &Outcome<'_>, at: Moment) {
         let mut narrower = std::mem::take(&mut self.narrower);
-        let Some(mut permit) = self.permit.take() else {
+        let (held, permit) = (self.held.take(), self.permit.take());
+        if held.is_none() && permit.is_none() {
             return;
+        }
+        let refusal = self.session.refusal(outcome, at);
+        let narrow = refusal.and_then(|_| self.narrow_gate(outcome, at));
+        let end = match (refusal, narrow) {
+            (Some(refusal), None) => CallEnd::Refused(refusal.asked),
+            (None, _) if outcome.class() == Class::Success => CallEnd::Succeeded,
+            _ => CallEnd::Other,
         };
+        // That of a narrower limit says nothing about the service.
         let quota = self.route.quota(outcome, at);
-        let Some(refusal) = self.session.refusal(outcome, at) else {
-            let call_end = match outcome.class() {
-                Class::Success => CallEnd::Succeeded,
-                _ => CallEnd::Other,
-            };
-            permit.end(call_end, quota);
-            if call_end == CallEnd::Succeeded {
-                for (_, own) in &mut narrower {
-                    own.end(CallEnd::Succeeded, None);
-                }
+        let quota = quota.filter(|_| narrow.is_none());
+        if let Some(held) = held {
+            held.judged(end, quota);
+        }
+        if let Some(mut permit) = permit {
+            permit.end(end, quota);
+        }
+        if end == CallEnd::Succeeded {
+            for (_, own) in &mut narrower {
+                own.end(CallEnd::Succeeded, None);
             }
+        }
+        let (Some(refusal), Some(key)) = (refusal, narrow) else {
             return;
         };
-        let Some(key) = self.narrow_gate(outcome, at) else {
-            return permit.end(CallEnd::Refused(refusal.asked), quota);
-        };
-        permit.end(CallEnd::Other, None);
         let own = narrower.iter().position(|(gate, _)| *gate == key);
         let own = own.map(|own| narrower.swap_remove(own).1);
         // This refusal may be the first to show the narrower limit. Then the call holds no permit of that gate yet.

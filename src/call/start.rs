@@ -12,7 +12,7 @@ use crate::route::Route;
 use crate::runtime::Sleep;
 use http::{HeaderMap, StatusCode};
 use http_retry_core::adapter::{
-    Budgets, CallEnd, GateQuota, NotIdle, Permit, RouteOf, has_quota_header,
+    Budgets, CallEnd, GateQuota, Hold, NotIdle, Permit, RouteOf, has_quota_header,
 };
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -243,6 +243,53 @@ impl HeldPermit {
         if let Some(permit) = self.inner.take() {
             let Engine { gate, runtime, .. } = &*self.engine;
             gate.end(&permit, end, quota, &**runtime);
+        }
+    }
+}
+
+/// A refusal that counts at the gate until its response is judged. If the call is dropped before that, it counts for good,
+/// as the head of the response said.
+pub(crate) struct HeldRefusal {
+    engine: Arc<Engine>,
+    hold: Option<Hold>,
+}
+
+impl HeldPermit {
+    /// Reports that the head of the response refuses the attempt, before its body is read.
+    pub(super) fn hold(
+        mut self,
+        asked: Option<Duration>,
+        quota: Option<GateQuota>,
+    ) -> Option<HeldRefusal> {
+        let permit = self.inner.take()?;
+        let engine = Arc::clone(&self.engine);
+        let hold = engine.gate.hold(permit, asked, quota, &*engine.runtime)?;
+        Some(HeldRefusal {
+            engine,
+            hold: Some(hold),
+        })
+    }
+}
+
+impl HeldRefusal {
+    /// Reports the end of the attempt by its body: a refusal counts for good, and anything else lifts it.
+    pub(super) fn judged(mut self, end: CallEnd, quota: Option<GateQuota>) {
+        let Engine { gate, runtime, .. } = &*self.engine;
+        match (self.hold.take(), end) {
+            (Some(hold), CallEnd::Refused(asked)) => {
+                gate.confirm(&hold, asked, quota, &**runtime);
+            }
+            (Some(hold), _) => gate.lift(&hold, quota, &**runtime),
+            (None, _) => {}
+        }
+    }
+}
+
+impl Drop for HeldRefusal {
+    fn drop(&mut self) {
+        if let Some(hold) = self.hold.take() {
+            let Engine { gate, runtime, .. } = &*self.engine;
+            gate.confirm(&hold, None, None, &**runtime);
         }
     }
 }

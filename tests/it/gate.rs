@@ -6,6 +6,7 @@
 )]
 
 mod cut;
+mod provisional;
 
 use bytes::Bytes;
 use http::{Method, Request, Response};

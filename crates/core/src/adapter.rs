@@ -13,7 +13,7 @@ pub use crate::budget::services::Budgets;
 pub use crate::gate::controller::CallNumber;
 pub use crate::gate::controller::quota::GateQuota;
 pub use crate::gate::key::{GateKey, KeyGate, NewKey, RouteOf};
-pub use crate::gate::map::Permit;
+pub use crate::gate::map::{Hold, Permit};
 pub use crate::gate::state::{CallEnd, CallKind, GateRequest, NotIdle, Passed};
 pub use crate::normal_form::{
     authority_of_url, host_pattern, normal_authority, normal_path, path_pattern, scheme_pattern,

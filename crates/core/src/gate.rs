@@ -37,7 +37,7 @@ use crate::runtime::{Runtime, Sleep};
 use controller::{CallNumber, quotient};
 use http::{Extensions, HeaderMap, Method};
 use key::{Hashers, KeyedBy, MakePeer, NarrowerGates};
-use map::{Counters, GateMap, Permit, Slot};
+use map::{Counters, GateMap, Hold, Permit, Slot};
 use state::{CallEnd, CallKind, GateRequest, KeyState, NotIdle, Passed, WaiterId};
 use std::fmt;
 use std::future::poll_fn;
@@ -339,6 +339,64 @@ impl Gate {
             });
         } else if slot.counters.end(end == CallEnd::Succeeded) {
             self.notify(slot, permit, end, runtime);
+        }
+    }
+
+    /// Records a refusal whose response must be read before it is judged. It counts like any other, except for its quota,
+    /// until it is confirmed or lifted. Returns `None` if there is no slot for the call any more.
+    #[must_use]
+    pub fn hold(
+        &self,
+        permit: Permit,
+        asked: Option<Duration>,
+        quota: Option<GateQuota>,
+        runtime: &dyn Runtime,
+    ) -> Option<Hold> {
+        let slot = self.0.map.slot_of(&permit)?;
+        let (map, moment) = (&self.0.map, runtime.moment());
+        let call = (permit.permit, permit.is_first);
+        map.decide(slot, permit.key, moment, |state, counters| {
+            state.hold(counters, call, asked, quota);
+        })?;
+        Some(Hold(permit))
+    }
+
+    /// Records the end of a call whose refusal counts for good. `asked` is the wait that its response asks for, if any: a
+    /// longer one than its head asked for counts.
+    pub fn confirm(
+        &self,
+        hold: &Hold,
+        asked: Option<Duration>,
+        quota: Option<GateQuota>,
+        runtime: &dyn Runtime,
+    ) {
+        let Hold(permit) = hold;
+        self.settle(permit, runtime, |state, counters| {
+            state.confirm(counters, permit.permit, asked, quota);
+        });
+    }
+
+    /// Records the end of a call that was not refused after all, and takes the refusal back.
+    pub fn lift(&self, hold: &Hold, quota: Option<GateQuota>, runtime: &dyn Runtime) {
+        let Hold(permit) = hold;
+        self.settle(permit, runtime, |state, counters| {
+            state.lift(counters, permit.permit, quota);
+        });
+    }
+
+    fn settle(
+        &self,
+        permit: &Permit,
+        runtime: &dyn Runtime,
+        act: impl FnOnce(&mut KeyState, &Counters),
+    ) {
+        if let Some(slot) = self.0.map.slot_of(permit) {
+            let (map, moment) = (&self.0.map, runtime.moment());
+            map.decide(slot, permit.key, moment, |state, counters| {
+                // After `decide` has taken the counters, as in `end`.
+                counters.end(false);
+                act(state, counters);
+            });
         }
     }
 

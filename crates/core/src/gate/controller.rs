@@ -17,6 +17,7 @@
 //! It uses integers only, and no clock, lock or randomness of its own. Times are microseconds since an epoch of the
 //! caller's choice; every number stays below 2^53, and sums saturate there.
 
+mod provisional;
 pub(crate) mod quota;
 mod release;
 
@@ -47,9 +48,11 @@ mod tests;
 
 pub(crate) use quota::GateQuota;
 
-use super::vote::{DEFAULT_COOLDOWN, FIRST_PATIENCE, MAX_PATIENCE, RefusalRun};
+use super::vote::{FIRST_PATIENCE, MAX_PATIENCE, RefusalRun};
+use provisional::{Closure, CountedRefusal};
 use quota::QuotaState;
 use release::Release;
+use std::collections::BTreeMap;
 
 pub(super) const MILLISECOND: u64 = 1_000;
 pub(super) const SECOND: u64 = 1_000_000;
@@ -96,10 +99,14 @@ pub(crate) struct Controller {
     until: u64,
     /// The number of times that the cooldown was doubled.
     doublings: u32,
-    /// The current run of refusals, its first refused call, and the number of refusals that close the gate.
+    /// The current run of refusals, its number, its first refused call, and the number of refusals that close the gate.
     run: RefusalRun,
+    run_number: u64,
     first_refused: u64,
     patience: u64,
+    closure: Closure,
+    /// The refusals whose bodies are being read, by the numbers of their calls.
+    provisional: BTreeMap<u64, CountedRefusal>,
     /// The probe in flight, the number of probes that may follow, and the time of the next one.
     probe: Option<CallNumber>,
     probes: u64,
@@ -129,8 +136,11 @@ impl Controller {
             until: 0,
             doublings: 0,
             run: RefusalRun::default(),
+            run_number: 0,
             first_refused: 0,
             patience: FIRST_PATIENCE,
+            closure: Closure::default(),
+            provisional: BTreeMap::new(),
             probe: None,
             probes: 0,
             probe_at: 0,
@@ -192,52 +202,6 @@ impl Controller {
         permit
     }
 
-    /// Records a refusal. `delay` is the one that it asks for, if any; a delay header overrides the reset of the quota
-    /// in the same response. `is_first` is `true` for the call's first attempt. Returns `true` if the refusal closes
-    /// the gate.
-    pub(crate) fn refused(
-        &mut self,
-        now: u64,
-        permit: CallNumber,
-        is_first: bool,
-        delay: Option<u64>,
-        quota: Option<GateQuota>,
-    ) -> bool {
-        let now = now.min(MAX_COUNT);
-        let delay = delay.map(|delay| delay.min(MAX_COUNT));
-        let quota = quota.map(|quota| quota.within(delay));
-        self.was_refused = true;
-        self.fade(now);
-        self.quota.record(now, permit, quota);
-        let delay = delay.or(quota.and_then(GateQuota::spent_for));
-        if self.probe.take_if(|probe| *probe == permit).is_some() {
-            self.probe_at = sum(now, PROBE_INTERVAL);
-        }
-        if self.closed {
-            // Raises the number of successes that contradict the cooldown.
-            self.run.refused(1);
-            // Calls that were in flight when the gate closed met the same limit, and do not extend the cooldown.
-            if permit.0 > self.closed_after {
-                self.until = self.until.max(sum(now, delay.unwrap_or(DEFAULT_COOLDOWN)));
-            }
-            return false;
-        }
-        if let Some(release) = &mut self.release {
-            release.refused();
-        }
-        if self.votes(permit, is_first) {
-            if self.run.is_empty() {
-                self.first_refused = permit.0;
-            }
-            self.run.refused(1);
-        }
-        let closes = self.run.reaches(self.patience);
-        if closes {
-            self.close(now, delay);
-        }
-        closes
-    }
-
     /// Records a success. Returns `true` if it contradicts a cooldown, which ends.
     pub(crate) fn succeeded(
         &mut self,
@@ -264,6 +228,7 @@ impl Controller {
         // A run may also end while the gate is open, and then contradicts nothing.
         let contradicted = std::mem::take(&mut self.closed);
         if contradicted {
+            self.closure.settle();
             self.patience = product(self.patience, 2).min(MAX_PATIENCE);
             self.closed_by_others = None;
         }
@@ -362,8 +327,8 @@ impl Controller {
             self.probe_at = now;
             // The run belongs to other processes, so a full one is assumed.
             if self.run.is_empty() {
+                self.begin_run(self.sent);
                 self.run.refused(self.patience);
-                self.first_refused = self.sent;
             }
         }
         if self.closed_by_others.is_none() {
@@ -379,6 +344,7 @@ impl Controller {
     pub(in crate::gate) fn reopen(&mut self) {
         if self.closed_by_others.take().is_some() {
             self.closed = false;
+            self.closure.settle();
             self.run = RefusalRun::default();
         }
     }

@@ -42,6 +42,12 @@ pub struct Permit {
     pub hears_quotas: bool,
 }
 
+/// The right to send one call, which was refused. The refusal counts until its response is judged: it must be returned with
+/// [`Gate::confirm`](super::Gate::confirm) or [`Gate::lift`](super::Gate::lift).
+#[derive(Debug)]
+#[must_use]
+pub struct Hold(pub(super) Permit);
+
 /// The slot of one key.
 #[derive(Debug, Default)]
 #[repr(align(64))]

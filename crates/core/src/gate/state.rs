@@ -198,6 +198,52 @@ impl KeyState {
         self.serve(counters);
     }
 
+    /// Records the refusal of a call that is in flight, until it is confirmed or lifted.
+    pub(super) fn hold(
+        &mut self,
+        counters: &Counters,
+        (permit, is_first): (CallNumber, bool),
+        delay: Option<Duration>,
+        quota: Option<GateQuota>,
+    ) {
+        let (now, delay) = (self.now, delay.map(micros));
+        if self
+            .controller
+            .refused_for_now(now, permit, is_first, delay, quota)
+        {
+            self.take_back(counters);
+        }
+        self.serve(counters);
+    }
+
+    /// Makes a refusal count for good, in other processes too. The counters include the call.
+    pub(super) fn confirm(
+        &mut self,
+        counters: &Counters,
+        permit: CallNumber,
+        delay: Option<Duration>,
+        quota: Option<GateQuota>,
+    ) {
+        let delay = delay.map(micros);
+        let confirmed = self.controller.confirm(self.now, permit, delay, quota);
+        if let Some(peer) = self.peer().filter(|_| confirmed.votes) {
+            let delay = delay.or(quota.and_then(GateQuota::spent_for));
+            peer.refused(delay.map(Duration::from_micros), confirmed.closes);
+        }
+        self.serve(counters);
+    }
+
+    /// Takes a refusal back. The counters include the call.
+    pub(super) fn lift(
+        &mut self,
+        counters: &Counters,
+        permit: CallNumber,
+        quota: Option<GateQuota>,
+    ) {
+        self.controller.lift(self.now, permit, quota);
+        self.serve(counters);
+    }
+
     /// Admits all waiters whose turn has come, as if each turn had been polled on time.
     fn serve(&mut self, counters: &Counters) {
         while let Some(first) = self.queue.first() {

@@ -1,5 +1,6 @@
 //! The gate as its callers see it.
 
+mod held;
 #[cfg(not(http_retry_loom))]
 pub(super) mod locks;
 #[cfg(http_retry_loom)]
@@ -8,7 +9,7 @@ mod parked;
 mod shell;
 mod tokio_clock;
 
-use super::map::Permit;
+use super::map::{Hold, Permit};
 use super::state::CallEnd;
 use super::state::CallKind;
 use super::state::{GateRequest, Passed};
@@ -58,6 +59,13 @@ impl Admission {
 
     fn answered(mut self, quota: Option<GateQuota>) {
         self.ends(CallEnd::Other, quota);
+    }
+
+    /// Refuses the call until it is judged.
+    fn held(mut self, asked: Option<Duration>) -> Hold {
+        let place = self.place.take().unwrap();
+        let hold = self.gate.hold(place, asked, None, &*self.runtime);
+        hold.expect("its slot is its own")
     }
 
     fn ends(&mut self, end: CallEnd, quota: Option<GateQuota>) {
@@ -143,6 +151,10 @@ impl Scene {
     fn go(&self, name: &str) -> Admission {
         let passed = self.wait(self.ask(name, CallKind::Newcomer)).now_or_never();
         passed.expect("the gate is open").admission.unwrap()
+    }
+
+    fn lift(&self, hold: &Hold) {
+        self.gate.lift(hold, None, &*self.runtime);
     }
 
     fn is_open(&self, name: &str) -> bool {

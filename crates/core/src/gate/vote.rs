@@ -57,6 +57,18 @@ impl RefusalRun {
         self.refusals = sum(self.refusals, times);
     }
 
+    /// Returns the number of refusals.
+    #[must_use]
+    pub fn refusals(self) -> u64 {
+        self.refusals
+    }
+
+    /// Takes back one refusal, which may end the run.
+    pub fn lift(&mut self) {
+        self.refusals = self.refusals.saturating_sub(1);
+        self.succeeded(0);
+    }
+
     /// Returns `true` if there are enough refusals to close the gate.
     #[must_use]
     pub fn reaches(self, patience: u64) -> bool {

@@ -178,6 +178,8 @@ pub struct RetrySession {
     reading: Reading,
     /// The hints in the head of the last outcome.
     hints: Option<Box<ServerHints>>,
+    /// The refusal that the head of a response shows whose body is being read.
+    provisional: Option<Refusal>,
     /// Set once the budget has refused a retry after the last outcome.
     was_refused: bool,
     /// The end of the request, once it is reached.
@@ -209,6 +211,7 @@ impl RetrySession {
             decided_by: DecidedBy::Policy,
             reading: Reading::Nothing,
             hints: None,
+            provisional: None,
             was_refused: false,
             stopped: None,
             facts,

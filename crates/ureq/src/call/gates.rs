@@ -4,7 +4,7 @@ use super::Call;
 use crate::engine::Engine;
 use crate::runtime::block_on;
 use http_retry_core::adapter::{
-    CallEnd, CallKind, GateKey, GateQuota, GateRequest, Permit, RouteOf,
+    CallEnd, CallKind, GateKey, GateQuota, GateRequest, Hold, Permit, RouteOf,
 };
 use http_retry_core::adapter::{Command, Event};
 use http_retry_core::gate::GatedCall;
@@ -17,6 +17,8 @@ use ureq::{Error, Timeout};
 #[derive(Default)]
 pub(super) struct HeldPermits<'e> {
     main: Option<HeldPermit<'e>>,
+    /// In place of `main` while the response of a refused attempt is read.
+    held: Option<HeldRefusal<'e>>,
     narrower: Vec<(GateKey, HeldPermit<'e>)>,
 }
 
@@ -38,6 +40,29 @@ impl HeldPermit<'_> {
 impl Drop for HeldPermit<'_> {
     fn drop(&mut self) {
         self.ends(CallEnd::Other, None);
+    }
+}
+
+/// A refusal that counts at the gate until its response is judged; dropped, it counts for good, as its head said.
+struct HeldRefusal<'e> {
+    engine: &'e Engine,
+    hold: Option<Hold>,
+}
+
+impl HeldRefusal<'_> {
+    fn ends(&mut self, end: CallEnd, quota: Option<GateQuota>) {
+        let Engine { gate, clock, .. } = self.engine;
+        match (self.hold.take(), end) {
+            (Some(hold), CallEnd::Refused(asked)) => gate.confirm(&hold, asked, quota, &**clock),
+            (Some(hold), _) => gate.lift(&hold, quota, &**clock),
+            (None, _) => {}
+        }
+    }
+}
+
+impl Drop for HeldRefusal<'_> {
+    fn drop(&mut self) {
+        self.ends(CallEnd::Refused(None), None);
     }
 }
 
@@ -122,32 +147,59 @@ impl<'e> Call<'e, '_> {
             .gate_key(&self.route, key, || gate.key_text(&call))
     }
 
-    /// Tells the gates what came of the attempt that they let through: a refusal only the gate of the limit that was
-    /// met.
-    pub(super) fn end_permits(&mut self, outcome: &Outcome<'_>, at: Moment) {
-        let HeldPermits { main, mut narrower } = std::mem::take(&mut self.permits);
-        let Some(mut main) = main else {
+    /// Tells the service's gate of a refusal that the head of a response shows, before its body is read.
+    pub(super) fn hold(&mut self, outcome: &Outcome<'_>, at: Moment) {
+        let (Some(refusal), Some(mut main)) =
+            (self.session.provisional_refusal(), self.permits.main.take())
+        else {
             return;
         };
         let quota = self.route.quota(outcome, at);
-        let Some(refusal) = self.session.refusal(outcome, at) else {
-            let is_success = outcome.class() == Class::Success;
-            let end = if is_success {
-                CallEnd::Succeeded
-            } else {
-                CallEnd::Other
-            };
+        let Engine { gate, clock, .. } = self.engine;
+        let permit = main.permit.take();
+        let hold = permit.and_then(|permit| gate.hold(permit, refusal.asked, quota, &**clock));
+        self.permits.held = Some(HeldRefusal {
+            engine: self.engine,
+            hold,
+        });
+    }
+
+    /// Tells the gates what came of the attempt that they let through: a refusal only the gate of the limit that was
+    /// met.
+    pub(super) fn end_permits(&mut self, outcome: &Outcome<'_>, at: Moment) {
+        let HeldPermits {
+            main,
+            held,
+            mut narrower,
+        } = std::mem::take(&mut self.permits);
+        if main.is_none() && held.is_none() {
+            return;
+        }
+        let refusal = self.session.refusal(outcome, at);
+        let narrow = refusal.and_then(|_| self.narrowed(outcome, at));
+        let end = match (refusal, narrow) {
+            (Some(refusal), None) => CallEnd::Refused(refusal.asked),
+            (None, _) if outcome.class() == Class::Success => CallEnd::Succeeded,
+            _ => CallEnd::Other,
+        };
+        // That of a narrower limit says nothing about the service.
+        let quota = self.route.quota(outcome, at);
+        let quota = quota.filter(|_| narrow.is_none());
+        if let Some(mut held) = held {
+            held.ends(end, quota);
+        }
+        if let Some(mut main) = main {
             main.ends(end, quota);
-            for (_, own) in narrower.iter_mut().filter(|_| is_success) {
+        }
+        if end == CallEnd::Succeeded {
+            for (_, own) in &mut narrower {
                 own.ends(CallEnd::Succeeded, None);
             }
+        }
+        let (Some(refusal), Some(key)) = (refusal, narrow) else {
             return;
         };
         let refused = CallEnd::Refused(refusal.asked);
-        let Some(key) = self.narrowed(outcome, at) else {
-            return main.ends(refused, quota);
-        };
-        main.ends(CallEnd::Other, None);
         let own = narrower.iter_mut().find(|(of, _)| *of == key);
         if let Some((_, own)) = own {
             return own.ends(refused, None);

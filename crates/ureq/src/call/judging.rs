@@ -74,7 +74,9 @@ impl Call<'_, '_> {
         let at = self.engine.clock.moment();
         let command = self.session.step(event(&mut outcome), at);
         (self.last.outcome, self.last.at) = (outcome.without_head(), at);
-        if !matches!(command, Command::Read(_)) {
+        if matches!(command, Command::Read(_)) {
+            self.hold(&outcome, at);
+        } else {
             let hints = self.session.hints();
             let outcome = outcome.with_hints(&hints);
             self.end_permits(&outcome, at);

@@ -1,10 +1,16 @@
 //! The default connector and the system's clock, against a server on the loopback.
 
-use http_retry_core::{Backoff, ErrorKind};
+use http_retry_core::adapter::{CallEnd, CallKind, GateRequest};
+use http_retry_core::gate::Gate;
+use http_retry_core::policy::{Classify, Scope, Verdict};
+use http_retry_core::testing::ManualRuntime;
+use http_retry_core::{Backoff, Class, ErrorKind, Outcome, Reach};
 use http_retry_ureq::{Retries, RetryPolicy, RetryReport};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::pin::pin;
 use std::sync::mpsc;
+use std::task::{Context, Poll, Waker};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -143,4 +149,87 @@ fn a_body_that_is_cut_is_never_whole() {
             served.join().unwrap();
         }
     }
+}
+
+/// Knows what a limit affects by the body alone.
+struct ByBody;
+
+impl Classify for ByBody {
+    fn reads_body(&self, outcome: &Outcome<'_>) -> bool {
+        outcome.status().is_some_and(|status| status == 429)
+    }
+
+    fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
+        let refused = Verdict::new(Class::Throttled, Reach::Refused);
+        (outcome.body()?.text() == "object").then(|| refused.scope(Scope::Request))
+    }
+}
+
+/// Whether a call that was refused before may go to this host now.
+fn is_open(gate: &Gate, host: &str, clock: &ManualRuntime) -> bool {
+    let request = GateRequest {
+        key: gate.key_of(host),
+        kind: CallKind::Retry,
+        began: Duration::ZERO,
+        deadline: None,
+        at_gate: Duration::MAX,
+        quotas_at_once: false,
+    };
+    let mut passes = pin!(gate.pass(request, clock, || ()));
+    let polled = passes
+        .as_mut()
+        .poll(&mut Context::from_waker(Waker::noop()));
+    let Poll::Ready(passed) = polled else {
+        return false;
+    };
+    let place = passed.place.unwrap();
+    gate.end(&place, CallEnd::Other, None, clock);
+    true
+}
+
+/// The bodies come once the gate was seen to be closed.
+#[test]
+fn a_429_closes_the_gate_before_its_body_is_there() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    let url = format!("http://{host}/");
+    let (closed, seen) = mpsc::channel();
+    let server = thread::spawn(move || {
+        let streams = [(); 4].map(|()| {
+            let mut stream = BufReader::new(listener.accept().unwrap().0);
+            receive(&mut stream);
+            let head = "HTTP/1.1 429 Later\r\nretry-after: 300\r\ncontent-length: 6\r\n\r\n";
+            stream.get_mut().write_all(head.as_bytes()).unwrap();
+            stream
+        });
+        // A gate that stays open fails the test, and does not hang it.
+        let _seen = seen.recv_timeout(Duration::from_secs(60));
+        for mut stream in streams {
+            stream.get_mut().write_all(b"object").unwrap();
+        }
+    });
+    let (gate, clock) = (Gate::new(), ManualRuntime::paused());
+    let policy = RetryPolicy::background().to_builder().max_retries(0);
+    let policy = policy.classifier(ByBody).build().unwrap();
+    let retries = Retries::new(policy)
+        .gate(gate.clone())
+        .runtime(clock.clone());
+    let agent = retries.build(|config| config.proxy(None).http_status_as_error(false));
+    thread::scope(|calls| {
+        let calls = [(); 4].map(|()| calls.spawn(|| agent.get(&url).call()));
+        while is_open(&gate, &host, &clock) {
+            assert!(
+                !calls.iter().all(thread::ScopedJoinHandle::is_finished),
+                "open"
+            );
+            thread::yield_now();
+        }
+        closed.send(()).unwrap();
+        for call in calls {
+            assert_eq!(call.join().unwrap().unwrap().status(), 429);
+        }
+    });
+    server.join().unwrap();
+    // Each of them was about one object.
+    assert!(is_open(&gate, &host, &clock));
 }

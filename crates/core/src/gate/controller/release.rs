@@ -50,6 +50,7 @@ impl Controller {
 
     /// Closes the gate after a vote.
     pub(super) fn close(&mut self, now: u64, delay: Option<u64>) {
+        self.note_closure();
         let repeated = !std::mem::take(&mut self.ok_since_closed);
         let cooldown = next_cooldown(delay, repeated, &mut self.doublings);
         self.closed = true;
@@ -101,6 +102,7 @@ impl Controller {
             bad: 0,
             others_waited: true,
         });
+        self.closure.opens(self.run);
         self.patience = quotient(self.patience, 2).clamp(MIN_PATIENCE, MAX_PATIENCE);
         self.closed = false;
         self.run = RefusalRun::default();
@@ -143,8 +145,17 @@ impl Release {
         self.good = sum(self.good, 1);
     }
 
-    pub(super) fn refused(&mut self) {
+    /// Counts a refusal, and returns the start of its round.
+    pub(super) fn refused(&mut self) -> u64 {
         self.bad = sum(self.bad, 1);
+        self.round_start
+    }
+
+    /// Takes back a refusal of the round that began then, if it is not over.
+    pub(super) fn lift(&mut self, round: Option<u64>) {
+        if round == Some(self.round_start) {
+            self.bad = self.bad.saturating_sub(1);
+        }
     }
 
     fn end_round(&mut self) {

@@ -1,6 +1,9 @@
 //! The five rules, one at a time.
 
+mod provisional;
+
 use super::*;
+use crate::gate::vote::DEFAULT_COOLDOWN;
 use proptest::prelude::*;
 
 const ASKED: u64 = 2 * SECOND;

@@ -200,3 +200,49 @@ fn loom_a_waiter_that_gives_up_leaves_its_call_to_the_next() {
         assert!(wait.as_mut().poll(&mut cx).is_ready());
     });
 }
+
+#[test]
+fn loom_no_lift_is_lost_whoever_comes_and_goes() {
+    loom::model(|| {
+        let scene = Scene::modelled();
+        let [early, one, two, three, four] = [(); 5].map(|()| scene.go("a"));
+        let held = [one, two, three].map(|call| call.held(Some(SECOND)));
+        let last = four.held(Some(SECOND));
+        // Closed by the four. One is lifted while another call ends and a third enters.
+        let lifting = scene.spawn(move |scene| scene.lift(&last));
+        let ending = scene.spawn(move |_| early.answered(None));
+        let entered = scene.enter();
+        lifting.join().unwrap();
+        ending.join().unwrap();
+        assert!(scene.is_open("a"), "the lift was lost");
+        for hold in held {
+            scene.lift(&hold);
+        }
+        drop(entered.map(|place| scene.end(place, CallEnd::Other, None)));
+        assert_eq!(scene.counted()[1], 0);
+    });
+}
+
+#[test]
+fn loom_held_refusals_close_the_gate_as_plain_ones_do() {
+    loom::model(|| {
+        let scene = Scene::modelled();
+        let [one, two, three, four] = [(); 4].map(|()| scene.go("a"));
+        let held = [one, two, three].map(|call| call.held(Some(SECOND)));
+        let other = scene.spawn(|scene| {
+            drop(
+                scene
+                    .enter()
+                    .map(|place| scene.end(place, CallEnd::Other, None)),
+            )
+        });
+        let closing = scene.spawn(move |_| four.held(Some(SECOND)));
+        other.join().unwrap();
+        let last = closing.join().unwrap();
+        assert!(scene.enter().is_none());
+        for hold in held.into_iter().chain([last]) {
+            scene.gate.confirm(&hold, None, None, &*scene.runtime);
+        }
+        assert!(scene.enter().is_none());
+    });
+}

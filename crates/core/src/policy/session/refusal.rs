@@ -38,6 +38,20 @@ impl RetrySession {
         self.refusal_by(self.decided_by, outcome, moment)
     }
 
+    /// Returns the pause that the head of a response imposes on all callers, if its body is read before it is judged. The
+    /// body may show that the limit affects fewer calls, or none.
+    #[must_use]
+    pub fn provisional_refusal(&self) -> Option<Refusal> {
+        self.provisional
+    }
+
+    /// Returns the refusal that the head of a response shows, unless it affects only some calls.
+    pub(super) fn refusal_by_head(&self, outcome: &Outcome<'_>, moment: Moment) -> Option<Refusal> {
+        let affects_all = matches!(outcome.scope(), None | Some(Scope::Account));
+        let refusal = self.refusal_by(DecidedBy::Policy, outcome, moment);
+        refusal.filter(|_| affects_all)
+    }
+
     fn refusal_by(&self, by: DecidedBy, outcome: &Outcome<'_>, moment: Moment) -> Option<Refusal> {
         self.gate_wait_left()?;
         if !may_be_shared(outcome) {

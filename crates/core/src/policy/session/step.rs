@@ -187,6 +187,7 @@ impl RetrySession {
         judged: Option<Outcome<'a>>,
         moment: Moment,
     ) -> Command {
+        let by_head = judged.unwrap_or(*outcome);
         let needs_evidence = |judged: &Outcome<'_>| {
             self.needs_evidence(judged) || self.body_may_rule_out_retry(judged, moment)
         };
@@ -207,6 +208,7 @@ impl RetrySession {
         }
         if needs_evidence {
             self.reading = Reading::Evidence;
+            self.provisional = self.refusal_by_head(&by_head, moment);
             return Command::Read(BodyRequirement::Evidence);
         }
         let probe = match self.policy.streams() {
@@ -246,6 +248,7 @@ impl RetrySession {
 
     fn decide(&mut self, outcome: &Outcome<'_>, moment: Moment) -> Command {
         self.was_refused = false;
+        self.provisional = None;
         // Read once here: the lookups below and `hints` share the result.
         let hints = outcome.server_hints(moment.wall);
         let decided = self.judge(&outcome.with_hints(&hints), moment);

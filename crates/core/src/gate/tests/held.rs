@@ -1,0 +1,86 @@
+//! Refusals whose responses are still being read.
+
+use super::*;
+
+#[test]
+fn held_refusals_close_the_gate_at_once() {
+    let scene = Scene::new();
+    let held = [(); 4].map(|()| scene.go("a").held(Some(SECOND * 30)));
+    assert!(!scene.is_open("a"));
+    for hold in held {
+        scene.gate.confirm(&hold, None, None, &*scene.runtime);
+        assert!(!scene.is_open("a"));
+    }
+    scene.clock.advance(SECOND * 30);
+    assert!(scene.is_open("a"));
+}
+
+#[test]
+fn a_lift_lets_those_go_that_wait() {
+    let scene = Scene::new();
+    let mut held = Vec::from([(); 4].map(|()| scene.go("a").held(Some(SECOND * 30))));
+    let mut waits: Vec<_> = (0..20).map(|_| Some(scene.waiter())).collect();
+    assert_eq!(scene.play(&mut waits, SECOND), vec![None; 20]);
+    let begun = scene.clock.now();
+    scene.lift(&held.pop().unwrap());
+    let went = scene.play(&mut waits, SECOND);
+    // They were held back together, and go together.
+    assert!(went.iter().all(|went| *went == Some(begun)), "{went:?}");
+    held.into_iter().for_each(|hold| scene.lift(&hold));
+    assert!(scene.is_open("a"));
+}
+
+#[test]
+fn a_quota_counts_once_its_response_is_judged() {
+    for is_refused in [false, true] {
+        let scene = Scene::new();
+        let place = scene.go("a").place.take().unwrap();
+        let spent = quota(0, SECOND * 60);
+        let hold = scene
+            .gate
+            .hold(place, None, spent, &*scene.runtime)
+            .unwrap();
+        assert!(scene.is_open("a"));
+        if is_refused {
+            scene.gate.confirm(&hold, None, spent, &*scene.runtime);
+        } else {
+            // That of a narrower limit.
+            scene.lift(&hold);
+        }
+        assert_eq!(scene.is_open("a"), !is_refused);
+    }
+}
+
+/// A thousand calls on four threads, each of which is refused and then judged otherwise: the gate is as if none had been.
+#[test]
+fn no_lift_is_lost_among_threads() {
+    let scene = Scene::of(Gate::new().max_services(1));
+    std::thread::scope(|threads| {
+        for thread in 0..4 {
+            let scene = &scene;
+            threads.spawn(move || {
+                for number in 0..250 {
+                    let key = scene.gate.key_of("a");
+                    let place = scene.gate.enter(key, scene.clock.now(), false);
+                    let Some(place) = place.ok().flatten() else {
+                        continue;
+                    };
+                    let hold = scene
+                        .gate
+                        .hold(place, Some(SECOND * 30), None, &*scene.runtime);
+                    if (number + thread) % 7 == 0 {
+                        std::thread::yield_now();
+                    }
+                    scene.lift(&hold.unwrap());
+                }
+            });
+        }
+    });
+    assert!(scene.is_open("a"));
+    for _ in 0..3 {
+        scene.go("a").refused(Some(SECOND), None);
+    }
+    assert!(scene.is_open("a"), "votes were left");
+    scene.go("a").refused(Some(SECOND), None);
+    assert!(!scene.is_open("a"));
+}
