@@ -499,7 +499,8 @@ impl<C: Client> CallState<C> {
             self.recorder.responds_itself();
         }
         let service = self.recorder.service();
-        let report = self.recorder.stopped(why, now, &self.budget);
+        let end = (why, self.session.stopped_by());
+        let report = self.recorder.stopped(end, now, &self.budget);
         let mut result = self.result_mut().take();
         match (&ends_with, &report, &self.head) {
             (OnExhausted::Respond(canned), _, Some(head)) => {

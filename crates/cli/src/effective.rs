@@ -77,7 +77,14 @@ pub(crate) fn fields(entry: &RouteSummary) -> BTreeMap<String, String> {
         .into_iter()
         .map(|wait| short(wait.most));
     let waits: Vec<String> = waits.collect();
-    let rules = entry.rules.iter();
+    // An `otherwise` that does something follows the rules. It is among the fields already.
+    let otherwise = entry
+        .policy
+        .origins()
+        .find(|(field, ..)| *field == "otherwise");
+    let is_last = otherwise.is_some_and(|(_, action, _)| action != "classify");
+    let count = entry.rules.len().saturating_sub(is_last.into());
+    let rules = entry.rules.iter().take(count);
     let rules = rules.map(|(name, action)| (format!("rule {name}"), action.clone()));
     let follows = [
         ("attempts, worst case", attempts(&entry.worst_case)),

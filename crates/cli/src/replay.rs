@@ -201,7 +201,10 @@ fn text(subject: &Subject, notes: &Notes, count: usize) -> String {
         ]);
     }
     let end = match &notes.end {
-        Some(report) => format!("{}: {}", report.stop(), report.stop().explain()),
+        Some(report) => {
+            let stop = report.stop();
+            format!("{stop}: {}", stop.explain_by(report.stopped_by()))
+        }
         None => {
             "The recording ends before the call does: another attempt would be sent.".to_owned()
         }
@@ -266,6 +269,7 @@ fn json_of(subject: &Subject, notes: &Notes, count: usize) -> Value {
         "request": subject.json(),
         "attempts": steps.collect::<Vec<_>>(),
         "stop": report.map(|report| report.stop().to_string()),
+        "stopped_by": report.and_then(RetryReport::stopped_by),
         "tokens_left": tokens.map(|tokens| tokens.to_string()),
         "unused_responses": count.saturating_sub(notes.hosts.len()),
     })

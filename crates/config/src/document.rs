@@ -33,7 +33,7 @@ macro_rules! place_block {
                 $($before)*
                 retry: RetryBlock,
                 rules: List<Spanned<Rule>>,
-                otherwise: Otherwise,
+                otherwise: Spanned<Otherwise>,
                 dialect: Spanned<DialectChoice>,
                 header_rules: Spanned<bool>,
                 inspect_success: Spanned<bool>,
@@ -229,7 +229,7 @@ pub(super) struct Spec {
 pub(super) struct LevelSpec {
     pub(super) retry: Option<Box<Retry>>,
     pub(super) rules: Vec<Spanned<Rule>>,
-    pub(super) otherwise: Option<Otherwise>,
+    pub(super) otherwise: Option<Spanned<Otherwise>>,
 }
 
 #[derive(Debug, Clone, Default)]

@@ -78,14 +78,19 @@ impl Resolver<'_> {
             }
         }
         // Unlike rules, which add up, the most specific `otherwise` replaces the others.
-        rules.extras.otherwise = layers
-            .iter()
-            .rev()
-            .find_map(|layer| layer.otherwise.as_ref())
-            .map(|otherwise| match otherwise {
+        let otherwise = layers.iter().rev();
+        let otherwise = otherwise
+            .filter_map(|layer| layer.otherwise.as_ref())
+            .next();
+        if let Some(given) = otherwise {
+            let action = match &given.value {
                 Otherwise::Action(action) => action.clone(),
                 Otherwise::Retry(block) => self.retry_by(Some(block), &mut rules),
-            });
+            };
+            let (text, from) = (action.to_string().into(), Arc::clone(&given.from));
+            rules.extras.origins.push(("otherwise".into(), text, from));
+            rules.extras.otherwise = Some(action);
+        }
         rules.add_exhausted_failover(&retry);
         ResolvedLevel {
             policy: self.policy(name.to_owned(), &retry, rules.extras),
@@ -153,6 +158,7 @@ impl Resolver<'_> {
         }
         let when = rule.when.as_ref().map(|when| when.0.clone());
         let builder = rules::Rule::when(when.unwrap_or_else(Condition::always));
+        let builder = builder.origin(Arc::clone(&given.from));
         // Names have at most 128 bytes, which the path of an unnamed rule may exceed. Such a rule stays unnamed.
         let name = Some(name).filter(|name| name.len() <= 128);
         let builder = name
@@ -211,6 +217,7 @@ impl Resolver<'_> {
         rules.add_exhausted_failover(&retry);
         let extras = LevelExtras {
             budget: rules.extras.budget.clone(),
+            origins: retry.given_lists(),
             ..LevelExtras::default()
         };
         Action::Retry(self.policy("rule".to_owned(), &retry, extras))

@@ -282,6 +282,18 @@ impl Retry {
         self.fields("".into(), &mut all);
         all
     }
+
+    /// Returns the lists of outcomes that are set.
+    pub(super) fn given_lists(&self) -> Vec<Field> {
+        let mut all = Vec::new();
+        let lists = [("retry_on", &self.retry_on), ("stop_on", &self.stop_on)];
+        for (name, list) in lists {
+            if let Some(list) = list {
+                list.fields(name.into(), &mut all);
+            }
+        }
+        all
+    }
 }
 
 /// A number of retries or attempts.

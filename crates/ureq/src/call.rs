@@ -243,7 +243,8 @@ impl<'e, 'b> Call<'e, 'b> {
             self.recorder.responds_itself();
         }
         let service = self.recorder.service();
-        let report = self.recorder.stopped(why, now, &self.budget);
+        let end = (why, self.session.stopped_by());
+        let report = self.recorder.stopped(end, now, &self.budget);
         // A response that was let go before a wait is gone when no attempt follows after all.
         let late = || Err(Error::Timeout(Timeout::Global));
         let mut result = self.last.result.take().unwrap_or_else(late);

@@ -1,5 +1,6 @@
 //! What the rules of a document decide.
 
+mod causes;
 mod conditions;
 mod elsewhere;
 mod in_code;

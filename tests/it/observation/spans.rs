@@ -138,7 +138,24 @@ fn a_warning_says_what_a_refused_retry_was_about() {
     let lines = warned_of(policy().rule(ruled.stop()), down());
     assert!(lines[0].contains("http.request.method=POST"), "{lines:?}");
     assert!(lines[0].contains("rule=down"), "{lines:?}");
-    assert!(lines[0].contains("stop=stopped"), "{lines:?}");
+    assert!(
+        lines[0].ends_with("stop=stopped stopped_by=down"),
+        "{lines:?}"
+    );
+    // After a retry, since a first response that the settings give up on is as wanted.
+    let done = Condition::status([504]).unwrap();
+    let late = Script::new().status(502).status(504);
+    let policy = policy().stop_on([done]);
+    let layer = RetryLayer::new(policy.build().unwrap()).runtime(ManualRuntime::new());
+    let (lines, report) = Journal::of(|| by_tower(&layer, late));
+    let end = "stop=not_retryable stopped_by=stop_on";
+    assert!(lines.iter().any(|line| line.ends_with(end)), "{lines:?}");
+    assert!(
+        report
+            .to_string()
+            .contains("not_retryable: stop_on allows no other attempt."),
+        "{report}"
+    );
 }
 
 #[test]

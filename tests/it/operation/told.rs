@@ -2,6 +2,7 @@
 
 use super::{DELAY, fail_with_number, idempotent, now, policy, transient};
 use http_retry::report::{RetryEvent, RetryEventKind};
+use http_retry::rules::{Action, Condition, ErrorGroup, Rule};
 use http_retry::{RetryReport, StopReason};
 use std::sync::{Arc, Mutex};
 
@@ -48,6 +49,23 @@ fn observers_are_told_of_every_step_in_order() {
         ]
     );
     assert_eq!(told.len(), 2 * lines.len());
+}
+
+#[test]
+fn a_report_says_by_what_a_run_stopped() {
+    let every = || Condition::error(ErrorGroup::Any);
+    let ruled = Rule::when(every()).named("enough").stop();
+    for (policy, by) in [
+        (policy().stop_on([every()]), "stop_on"),
+        (policy().rule(ruled), "enough"),
+        (policy().otherwise(Action::Fail), "otherwise"),
+    ] {
+        let slot = RetryReport::slot();
+        let runner = idempotent(policy).report_to(slot.clone());
+        assert!(now(runner.run(transient, fail_with_number)).is_err());
+        let report = slot.take().unwrap();
+        assert_eq!((report.attempt_count(), report.stopped_by()), (1, Some(by)));
+    }
 }
 
 fn line(event: &RetryEvent<'_>) -> String {

@@ -1,4 +1,5 @@
 use super::{document, run_with, shown};
+use serde_json::Value;
 
 const OUT_OF_CREDIT: &str = "\
     HTTP/1.1 503 Service Unavailable\r\n\r\nsorry\n---\n\
@@ -116,6 +117,31 @@ fn a_post_is_not_repeated_after_a_503() {
     assert_eq!(
         (&json["stop"], &json["unused_responses"]),
         (&"not_idempotent".into(), &1.into())
+    );
+}
+
+#[test]
+fn the_end_says_by_what_the_call_stopped() {
+    let file = document("stops.yaml");
+    for (service, place) in [
+        ("orders", "services.orders.retry.stop_on"),
+        ("accounts", "services.accounts.retry.retry_on"),
+        ("models", "services.models.rules[0]"),
+        ("shop", "ours[0]"),
+    ] {
+        let arguments = ["replay", &file, "--service", service];
+        let text = run_with(&arguments, "HTTP/1.1 503 x\n").stdout;
+        let end = text.lines().last().unwrap();
+        assert!(end.contains(place) && !end.contains("as far as"), "{text}");
+        let arguments = [&arguments[..], &["--format", "json"]].concat();
+        let json = run_with(&arguments, "HTTP/1.1 503 x\n").json();
+        assert_eq!(json["stopped_by"], place);
+    }
+    let arguments = ["replay", &file, "--format", "json"];
+    let json = run_with(&arguments, "HTTP/1.1 404 x\n").json();
+    assert_eq!(
+        (&json["stop"], &json["stopped_by"]),
+        (&"not_retryable".into(), &Value::Null)
     );
 }
 

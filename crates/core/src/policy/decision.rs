@@ -2,8 +2,9 @@
 //! a download.
 
 use super::bodies::RewriteBody;
-use super::rules::DecidedBy;
+use super::rules::{DecidedBy, OutcomeList};
 use http::HeaderMap;
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -141,6 +142,8 @@ pub(crate) struct RuleCounters {
 pub(crate) struct Stop {
     pub(crate) why: StopReason,
     pub(crate) by: DecidedBy,
+    /// The list of outcomes that forbids another attempt, if one does.
+    pub(crate) list: Option<OutcomeList>,
     /// Set if the outcome was worth another attempt, had one been left.
     pub(crate) worth_another: bool,
 }
@@ -328,6 +331,40 @@ impl StopReason {
                 "A rule has waited as often or as long as it may (wait: at_most, max)."
             }
         }
+    }
+
+    /// Returns the reason as a sentence that says what decided, where that is known:
+    /// [`RetryReport::stopped_by`](crate::RetryReport::stopped_by).
+    ///
+    /// ```
+    /// use http_retry::StopReason;
+    ///
+    /// let text = StopReason::NotRetryable.explain_by(Some("services.orders.retry.stop_on"));
+    /// assert_eq!(text, "services.orders.retry.stop_on allows no other attempt.");
+    /// ```
+    #[must_use]
+    pub fn explain_by(self, place: Option<&str>) -> Cow<'static, str> {
+        match (self, place) {
+            (_, None) => self.explain().into(),
+            (Self::NotRetryable, Some(place)) => format!("{place} allows no other attempt.").into(),
+            (_, Some(place)) => format!("{} Decided by {place}.", self.explain()).into(),
+        }
+    }
+
+    /// Returns `true` if it is for the rule in charge that there is no other attempt: for its action, or for a limit of
+    /// the policy that it retries by.
+    pub(super) fn is_of_rule(self) -> bool {
+        matches!(
+            self,
+            Self::AttemptsExhausted
+                | Self::NotRetryable
+                | Self::ServerDelayTooLong
+                | Self::Disabled
+                | Self::Accepted
+                | Self::Failed
+                | Self::Stopped
+                | Self::WaitsExhausted
+        )
     }
 
     /// Returns `true` if the request was worth another attempt that a limit forbids.

@@ -122,6 +122,8 @@ impl Settings {
         }
         match &self.rules.otherwise {
             Action::Classify => {}
+            // That of a document is shown by its origin.
+            _ if !self.rules.origins.is_empty() => {}
             otherwise => writeln!(text, "  otherwise: {otherwise}")?,
         }
         self.explain_lists(text)

@@ -216,6 +216,12 @@ impl Rules {
         }
     }
 
+    /// Returns the place in a document where a setting comes from, or the setting itself if code has set it.
+    pub(in crate::policy) fn place_of(&self, setting: &'static str) -> Arc<str> {
+        let origin = self.origins.iter().find(|origin| origin.field == setting);
+        origin.map_or_else(|| setting.into(), |origin| Arc::clone(&origin.from))
+    }
+
     /// Matches an outcome against `retry_on` and `stop_on`: [`ListMatch::Unlisted`] if neither of them decides,
     /// [`ListMatch::Unread`] if that depends on parts that have not been read yet.
     pub(in crate::policy) fn listed(&self, input: &ConditionInput<'_>) -> ListMatch {
@@ -228,7 +234,9 @@ impl Rules {
         let stop = matched(&self.stop_on).map(|stop| !stop);
         match (all([retry, stop].into_iter()), &self.retry_on) {
             (None, _) => ListMatch::Unread,
-            (Some(false), _) => ListMatch::No,
+            // What is never retried is the plainer reason, if both refuse.
+            (Some(false), _) if stop == Some(false) => ListMatch::No(OutcomeList::StopOn),
+            (Some(false), _) => ListMatch::No(OutcomeList::RetryOn),
             (Some(true), Some(_)) => ListMatch::Yes,
             (Some(true), None) => ListMatch::Unlisted,
         }
@@ -239,9 +247,36 @@ impl Rules {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::policy) enum ListMatch {
     Yes,
-    No,
+    No(OutcomeList),
     Unlisted,
     Unread,
+}
+
+impl ListMatch {
+    /// Returns the list that forbids a retry, if one does.
+    pub(in crate::policy) fn refusing(self) -> Option<OutcomeList> {
+        match self {
+            Self::No(list) => Some(list),
+            Self::Yes | Self::Unlisted | Self::Unread => None,
+        }
+    }
+}
+
+/// A list of outcomes in a policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OutcomeList {
+    RetryOn,
+    StopOn,
+}
+
+impl OutcomeList {
+    /// Returns the name of its setting.
+    pub(in crate::policy) fn as_str(self) -> &'static str {
+        match self {
+            Self::RetryOn => "retry_on",
+            Self::StopOn => "stop_on",
+        }
+    }
 }
 
 /// The end of a request that was worth another attempt but has none left: by the limit of retries or of waits, the

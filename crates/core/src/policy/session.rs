@@ -352,6 +352,7 @@ impl RetrySession {
         Stop {
             why,
             by: self.decided_by,
+            list: None,
             worth_another: true,
         }
     }

@@ -176,15 +176,17 @@ impl ReportRecorder {
         self.number = self.number.saturating_add(1);
     }
 
-    /// Closes the report, and returns it if it belongs in the response.
+    /// Closes the report, and returns it if it belongs in the response. `by` is the list or rule that ended the request
+    /// ([`RetrySession::stopped_by`](crate::adapter::RetrySession::stopped_by)).
     pub fn stopped(
         &mut self,
-        stop: StopReason,
+        (stop, by): (StopReason, Option<Arc<str>>),
         at: Duration,
         budget: &RetryBudget,
     ) -> Option<RetryReport> {
         let name = budget.name_or(Arc::clone(&self.subject.service));
-        self.report.close(stop, budget.tokens_at(at), name.cloned());
+        self.report.stop_at(stop, by);
+        self.report.close(budget.tokens_at(at), name.cloned());
         self.report.set_from_elsewhere(self.moves > 0);
         self.emit(at, RetryEventKind::Stopped(&self.report));
         super::span::log_stop(&self.subject, &self.report);

@@ -41,6 +41,7 @@ pub struct RetryReport {
     attempt_count: u32,
     waited: Duration,
     stop: StopReason,
+    stopped_by: Option<Arc<str>>,
     tokens_left: Option<Decimal>,
     budget: Option<Arc<str>>,
     unknown_service: Option<Arc<str>>,
@@ -60,6 +61,7 @@ impl RetryReport {
             attempt_count: 0,
             waited: Duration::ZERO,
             stop: StopReason::Succeeded,
+            stopped_by: None,
             tokens_left: None,
             budget: None,
             unknown_service: None,
@@ -116,6 +118,38 @@ impl RetryReport {
         self.stop
     }
 
+    /// Returns what decided that there was no further attempt, if it was more than a limit of the policy:
+    ///
+    /// | cause | result |
+    /// |---|---|
+    /// | `stop_on` or `retry_on` of a document | its place, such as `services.orders.retry.stop_on` |
+    /// | a rule of a document, or `otherwise` | its place, such as `services.orders.rules[0]` |
+    /// | a list or rule in code | `stop_on`, `retry_on`, `otherwise`, or the rule's name |
+    /// | a row of a dialect that calls the outcome permanent | its name, such as `github[1]` |
+    ///
+    /// ```
+    /// # #[cfg(feature = "testing")] {
+    /// use futures_util::FutureExt;
+    /// use http_retry::rules::Condition;
+    /// use http_retry::testing::Script;
+    /// use http_retry::tower::RetryLayer;
+    /// use http_retry::{RetryPolicy, RetryReport, StopReason};
+    /// use tower::{Layer, ServiceExt};
+    ///
+    /// let policy = RetryPolicy::builder().stop_on([Condition::status([503]).unwrap()]).build().unwrap();
+    /// let service = RetryLayer::new(policy).layer(Script::new().status(503));
+    /// let request = http::Request::get("http://api.example/").body(String::new()).unwrap();
+    ///
+    /// let response = service.oneshot(request).now_or_never().unwrap().unwrap();
+    /// let report = response.extensions().get::<RetryReport>().unwrap();
+    /// assert_eq!((report.stop(), report.stopped_by()), (StopReason::NotRetryable, Some("stop_on")));
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn stopped_by(&self) -> Option<&str> {
+        self.stopped_by.as_deref()
+    }
+
     /// Returns the tokens in the budget when the request stopped. Returns `None` for
     /// [`RetryBudget::unlimited`](crate::RetryBudget::unlimited).
     #[must_use]
@@ -157,13 +191,16 @@ impl RetryReport {
         self.attempts.push(attempt);
     }
 
-    pub(super) fn close(
-        &mut self,
-        stop: StopReason,
-        tokens_left: Option<Decimal>,
-        budget: Option<Arc<str>>,
-    ) {
+    /// Sets the reason for the end, and the list or rule that it is due to, if it is due to one.
+    pub(super) fn stop_at(&mut self, stop: StopReason, by: Option<Arc<str>>) {
+        let last = self.attempts.last();
+        let by_row =
+            last.filter(|last| stop == StopReason::NotRetryable && last.class == Class::Permanent);
+        self.stopped_by = by.or_else(|| by_row?.row.clone());
         self.stop = stop;
+    }
+
+    pub(super) fn close(&mut self, tokens_left: Option<Decimal>, budget: Option<Arc<str>>) {
         self.tokens_left = tokens_left;
         self.budget = budget;
     }
@@ -185,7 +222,7 @@ impl fmt::Display for RetryReport {
             f,
             "{attempt_count} attempt{plural}, {} waited, {stop}: {}",
             Seconds(*waited),
-            stop.explain()
+            stop.explain_by(self.stopped_by())
         )?;
         if let Some(tokens) = self.tokens_left {
             write!(f, " Tokens left: {tokens}.")?;

@@ -131,6 +131,7 @@ mod on {
             tracing::Level::WARN,
             {
                 stop = report.stop().as_str(),
+                stopped_by = report.stopped_by(),
                 service = &*subject.service,
                 "http.request.method" = subject.method.as_ref().map(http::Method::as_str),
                 "server.address" = subject.address(),

@@ -2,7 +2,7 @@
 
 use crate::server::{Connection, Server, Step};
 use http_retry_core::report::{RetryEvent, RetryEventKind};
-use http_retry_core::rules::OnExhausted;
+use http_retry_core::rules::{Action, Condition, OnExhausted, Rule};
 use http_retry_core::{ErrorKind, Reach};
 use http_retry_ureq::{
     RequestFailed, Retries, RetryBudget, RetryOverride, RetryPolicy, RetryReport, StopReason,
@@ -65,6 +65,26 @@ fn a_421_is_the_callers() {
     let error = server.agent(retries()).get(URL).call().unwrap_err();
     assert!(matches!(error, Error::StatusCode(421)), "{error}");
     assert_eq!(server.received().len(), 1);
+}
+
+#[test]
+fn a_report_says_by_what_a_call_stopped() {
+    let down = || Condition::status([503]).unwrap();
+    let ruled = Rule::when(down()).named("down").stop();
+    let policy = || RetryPolicy::background().to_builder();
+    for (policy, by) in [
+        (policy().stop_on([down()]), "stop_on"),
+        (policy().rule(ruled), "down"),
+        (policy().otherwise(Action::Fail), "otherwise"),
+    ] {
+        let server = Server::new([Step::status(503)]);
+        let slot = RetryReport::slot();
+        let agent = server.agent(Retries::new(policy.build().unwrap()));
+        let _response = agent.get(URL).extension(slot.clone()).call();
+        let report = slot.take().unwrap();
+        assert_eq!((report.attempt_count(), report.stopped_by()), (1, Some(by)));
+        assert!(report.to_string().contains(by), "{report}");
+    }
 }
 
 #[test]

@@ -49,6 +49,11 @@ impl Action {
     pub(crate) fn sends_again(&self) -> bool {
         matches!(self, Self::Retry(_) | Self::Wait(_) | Self::Failover(_))
     }
+
+    /// Returns `true` if `retry_on` and `stop_on` decide along with the action.
+    pub(in crate::policy) fn follows_lists(&self) -> bool {
+        matches!(self, Self::Classify | Self::Retry(_))
+    }
 }
 
 /// The waits of a rule for a response that is not ready yet: the delay before each attempt, their number, and their

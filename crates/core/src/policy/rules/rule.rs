@@ -38,6 +38,8 @@ pub(crate) fn is_name(text: &str) -> bool {
 pub struct Rule {
     /// The rule's own name, or its index once the rule is in a policy.
     pub(crate) name: Option<Arc<str>>,
+    /// The place in a document where it is written.
+    pub(crate) origin: Option<Arc<str>>,
     pub(crate) when: Condition,
     pub(crate) action: Action,
     /// Headers for the next attempt and those after it.
@@ -70,6 +72,7 @@ impl Rule {
     pub fn when(condition: Condition) -> RuleBuilder {
         RuleBuilder(Self {
             name: None,
+            origin: None,
             when: condition,
             action: Action::default(),
             set: None,
@@ -80,6 +83,11 @@ impl Rule {
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
+    }
+
+    /// Returns the place where the rule is written, such as `services.orders.rules[0]`, or its name if code has made it.
+    pub(crate) fn place(&self) -> Option<&Arc<str>> {
+        self.origin.as_ref().or(self.name.as_ref())
     }
 
     /// Returns the condition.
@@ -136,6 +144,23 @@ impl RuleBuilder {
     pub fn named(self, name: impl Into<Arc<str>>) -> Self {
         Self(Rule {
             name: Some(name.into()),
+            ..self.0
+        })
+    }
+
+    /// Records the origin of the rule for reports ([`RetryReport::stopped_by`](crate::RetryReport::stopped_by)): its
+    /// place in a file, for a program that assembles policies from files of its own. Default its name.
+    ///
+    /// ```
+    /// use http_retry::rules::{Condition, Rule};
+    ///
+    /// let gone = Rule::when(Condition::status([410])?).named("gone").origin("retry.toml: rules[0]").stop();
+    /// assert_eq!(gone.name(), Some("gone"));
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    pub fn origin(self, place: impl Into<Arc<str>>) -> Self {
+        Self(Rule {
+            origin: Some(place.into()),
             ..self.0
         })
     }

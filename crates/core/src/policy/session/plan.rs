@@ -64,9 +64,12 @@ impl RetrySession {
         };
         // `on_exhausted` replaces an outcome only if a limit was the reason, not the outcome itself.
         let worth_another = why.is_exhausted() && self.is_retryable(action, &evaluation);
+        let by_list = why == StopReason::NotRetryable && action.follows_lists();
+        let list = by_list.then(|| self.listed(&evaluation).refusing());
         let stop = Stop {
             why,
             by,
+            list: list.flatten(),
             worth_another,
         };
         self.failover_instead(stop, outcome, moment)
@@ -131,10 +134,7 @@ impl RetrySession {
 
     /// Returns `true` if the outcome was worth another attempt, had one been left.
     fn is_retryable(&self, action: &Action, evaluation: &Evaluation<'_>) -> bool {
-        match action {
-            Action::Classify | Action::Retry(_) => is_wanted(self.listed(evaluation), evaluation),
-            _ => true,
-        }
+        !action.follows_lists() || is_wanted(self.listed(evaluation), evaluation)
     }
 
     /// Plans a retry by the policy in charge.
@@ -147,7 +147,7 @@ impl RetrySession {
             return Err(StopReason::Succeeded);
         }
         // Refused attempts count separately first; beyond `max_refused`, each counts as a retry.
-        if listed != ListMatch::No && self.has_refused_left(policy) {
+        if listed.refusing().is_none() && self.has_refused_left(policy) {
             let n = self.counts.refusals.saturating_add(1);
             if let Some(delay) = self.gated_delay(RefusalCount::Separate(n), evaluation) {
                 let mut plan = self.plan_gated(delay, evaluation)?;
@@ -160,7 +160,7 @@ impl RetrySession {
             _ => self.counts.retries,
         };
         self.check_count(counted, policy)?;
-        if listed != ListMatch::No {
+        if listed.refusing().is_none() {
             let count = RefusalCount::Retry(counted.saturating_add(1));
             if let Some(delay) = self.gated_delay(count, evaluation) {
                 let mut plan = self.plan_gated(delay, evaluation)?;
@@ -386,6 +386,20 @@ impl RetrySession {
         self.policy.0.rules.policy_by(by).unwrap_or(&self.policy)
     }
 
+    /// Returns the place of the list or rule that a stop is due to, or `None` if it is due to neither.
+    pub(super) fn cause_of(&self, stop: Stop) -> Option<Arc<str>> {
+        if let Some(list) = stop.list {
+            let rules = &self.policy_by(stop.by).0.rules;
+            return Some(rules.place_of(list.as_str()));
+        }
+        let by = Some(stop.by).filter(|_| stop.why.is_of_rule());
+        match by? {
+            DecidedBy::Policy => None,
+            DecidedBy::Rule(_) => self.matched_rule(stop.by)?.place().cloned(),
+            DecidedBy::Otherwise => Some(self.policy.0.rules.place_of("otherwise")),
+        }
+    }
+
     pub(super) fn matched_rule(&self, by: DecidedBy) -> Option<&Rule> {
         match by {
             DecidedBy::Rule(rule) => self.policy.0.rules.list.get(rule),
@@ -471,7 +485,7 @@ impl RetrySession {
 /// Returns `true` if an outcome is to be repeated by its class, by a list, or because a rule says so.
 fn is_wanted(listed: ListMatch, evaluation: &Evaluation<'_>) -> bool {
     match listed {
-        ListMatch::No => false,
+        ListMatch::No(_) => false,
         ListMatch::Yes => true,
         ListMatch::Unlisted => {
             evaluation.is_forced() || evaluation.outcome.class() != Class::Permanent

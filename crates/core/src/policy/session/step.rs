@@ -282,6 +282,13 @@ impl RetrySession {
         self.matched_rule(self.decided_by)?.name.as_ref()
     }
 
+    /// Returns the place of the list or rule that ended the request, such as `services.orders.retry.stop_on`; `stop_on`
+    /// or the rule's name if it is set in code. Returns `None` if neither did, and before the end.
+    #[must_use]
+    pub fn stopped_by(&self) -> Option<Arc<str>> {
+        self.cause_of(self.stopped?)
+    }
+
     /// Returns what the caller gets after [`Command::Finish`]: the last outcome, or the policy's replacement for it.
     #[must_use]
     pub fn ends_with(&self) -> &OnExhausted {
