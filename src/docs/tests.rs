@@ -164,7 +164,7 @@ fn rare_events() {
     request.waited_at_the_gate(Duration::from_secs(1), Duration::from_secs(1));
     request.text_was_cut(TextCut::new(2, 1), Duration::ZERO);
     let download = DownloadRecorder::new(subject(), observers);
-    download.interrupted((1, 2), None, ResumeFailure::Changed, Duration::ZERO);
+    download.interrupted((1, 2), None, (ResumeFailure::Changed, None), Duration::ZERO);
 }
 
 fn of(snapshotter: &Snapshotter) -> BTreeSet<Metric> {

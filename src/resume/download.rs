@@ -19,6 +19,7 @@ use http::{Extensions, HeaderMap, HeaderName, Response};
 use std::error::Error;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -79,6 +80,8 @@ pub(super) struct Download<B> {
     /// The number of bytes handed out.
     received: u64,
     last_break: Option<BodyBreak>,
+    /// The place of the list or rule that allows no other resume.
+    stopped_by: Option<Arc<str>>,
     /// The payment of the latest resume, until it has made progress.
     paid: Option<PaidRetry>,
 }
@@ -122,6 +125,7 @@ impl<B> Download<B> {
             progress,
             received: 0,
             last_break: None,
+            stopped_by: None,
             paid: None,
         }
     }
@@ -265,10 +269,13 @@ impl<B> Download<B> {
         self.spend();
         let kind = self.last_break.as_ref().map(|last| last.kind);
         let position = (self.received, self.validator.length());
-        self.terms
-            .recorder
-            .interrupted(position, kind, why, self.now());
-        Interrupted::new(position, why)
+        self.terms.recorder.interrupted(
+            position,
+            kind,
+            (why, self.stopped_by.as_deref()),
+            self.now(),
+        );
+        Interrupted::new(position, why).stopped_by(self.stopped_by.take())
     }
 
     /// Spends the token of the last resume, which made too little progress.

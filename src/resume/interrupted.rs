@@ -5,6 +5,7 @@ use crate::policy::ResumeFailure;
 use http::StatusCode;
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -19,6 +20,7 @@ pub struct Interrupted {
     at: u64,
     length: u64,
     why: ResumeFailure,
+    by: Option<Arc<str>>,
     status: Option<StatusCode>,
     source: Option<BoxError>,
 }
@@ -29,9 +31,14 @@ impl Interrupted {
             at,
             length,
             why,
+            by: None,
             status: None,
             source: None,
         }
+    }
+
+    pub(super) fn stopped_by(self, by: Option<Arc<str>>) -> Self {
+        Self { by, ..self }
     }
 
     pub(super) fn caused_by(self, source: Option<BoxError>) -> Self {
@@ -89,7 +96,11 @@ impl fmt::Display for Interrupted {
             Some(status) => write!(f, "its rest was answered with {}: ", status.as_u16())?,
             None => f.write_str("is not resumed: ")?,
         }
-        write!(f, "{}. {}", self.why, self.why.explain())
+        let reason = match self.why {
+            ResumeFailure::Stopped(why) => why.explain_by(self.by.as_deref()),
+            why => why.explain().into(),
+        };
+        write!(f, "{}. {reason}", self.why)
     }
 }
 

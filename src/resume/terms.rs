@@ -38,6 +38,12 @@ pub(crate) enum Payment {
     Pending(Pin<Box<dyn Future<Output = Option<PaidRetry>> + Send>>),
 }
 
+/// A resume that is not to be, and the place of the list or rule that it is due to.
+pub(crate) struct Refused {
+    pub(crate) why: StopReason,
+    pub(crate) by: Option<Arc<str>>,
+}
+
 impl DownloadOptions {
     /// Returns `None` if the request's download must not be resumed. Call it while the request is being sent: only then
     /// can an attempt of an outer layer be detected.
@@ -109,18 +115,25 @@ impl DownloadTerms {
         &self,
         session: &RetrySession,
         outcome: Outcome<'static>,
-    ) -> Result<Payment, StopReason> {
+    ) -> Result<Payment, Refused> {
         let moment = self.engine.runtime.moment();
         let request = session.request();
         let outcome = session
             .policy()
             .classify(outcome.for_request(request.as_deref()));
-        let plan = session.plan(&outcome, moment)?;
+        let refused = |why| Refused {
+            why,
+            by: session.refused_by(&outcome, moment),
+        };
+        let plan = session.plan(&outcome, moment).map_err(refused)?;
         let service = || self.recorder.service();
         let budget = self.engine.budget_of(&self.route, service);
         match self.route.ask(plan, &budget, moment.now) {
             PaymentResult::Paid(paid) => Ok(Payment::Paid(paid)),
-            PaymentResult::Refused => Err(StopReason::BudgetExhausted),
+            PaymentResult::Refused => Err(Refused {
+                why: StopReason::BudgetExhausted,
+                by: None,
+            }),
             PaymentResult::Pending(pending) => {
                 let engine = Arc::clone(&self.engine);
                 // No limit of its own: the download polls its deadline beside this future.

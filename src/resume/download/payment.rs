@@ -5,7 +5,7 @@ use super::{BodyBreak, Download};
 use crate::budget::PaidRetry;
 use crate::client::error_chain::walk;
 use crate::policy::{ErrorKind, Outcome, ResumeFailure, StopReason};
-use crate::resume::terms::Payment;
+use crate::resume::terms::{Payment, Refused};
 use crate::runtime::Sleep;
 use std::error::Error;
 use std::future::Future;
@@ -84,7 +84,10 @@ impl<B> Download<B> {
             self.sender.get().leave_connection();
         }
         match self.pay(outcome, kind) {
-            Err(why) => Err(self.fail(ResumeFailure::Stopped(why), error)),
+            Err(Refused { why, by }) => {
+                self.stopped_by = by;
+                Err(self.fail(ResumeFailure::Stopped(why), error))
+            }
             Ok(Payment::Paid(paid)) => Ok(Pause::Wait(self.apply(paid, at))),
             Ok(Payment::Pending(answer)) => {
                 let question = Question { answer, at, error };
@@ -94,7 +97,7 @@ impl<B> Download<B> {
     }
 
     /// Pays for a resume. Breaks without a byte between them share a session, and so are counted together.
-    fn pay(&mut self, outcome: Outcome<'static>, kind: ErrorKind) -> Result<Payment, StopReason> {
+    fn pay(&mut self, outcome: Outcome<'static>, kind: ErrorKind) -> Result<Payment, Refused> {
         let last = match self.last_break.take() {
             Some(last) if last.at == self.received => BodyBreak { kind, ..last },
             // A new byte starts a new session, so `max_retries` limits only the resumes without progress.

@@ -3,6 +3,7 @@
 use super::script::{Piece, Scripted, Turn, bytes, download, get, layer, policy};
 use http_retry::resume::Interrupted;
 use http_retry::resume::ResumeFailure::{self, *};
+use http_retry::rules::{Condition, ErrorGroup, Rule};
 use http_retry::testing::ManualRuntime;
 
 #[tokio::test]
@@ -54,6 +55,28 @@ async fn an_error_says_where_and_why_and_no_more() {
     let text = "the download broke at byte 0 of 10 and is not resumed: too_long. \
                 The server sent more bytes than it promised.";
     assert_eq!(ended.error.unwrap().to_string(), text);
+}
+
+#[tokio::test]
+async fn an_error_says_what_allows_no_resume() {
+    let broken = || Condition::error(ErrorGroup::Any);
+    let ruled = Rule::when(broken()).named("enough").stop();
+    for (policy, text) in [
+        (
+            policy().stop_on([broken()]),
+            "not_retryable. stop_on allows no other attempt.",
+        ),
+        (
+            policy().rule(ruled),
+            "stopped. A rule ends the attempts here (do: stop). Decided by enough.",
+        ),
+    ] {
+        let client = Scripted::new([Turn::file(10).sends(0..5).then(Piece::Reset)]);
+        let layer = layer(policy).runtime(ManualRuntime::new());
+        let ended = download(layer.resume_downloads(), &client, get()).await;
+        let error = ended.error.unwrap().to_string();
+        assert!(error.ends_with(text), "{error}");
+    }
 }
 
 #[tokio::test]

@@ -400,6 +400,14 @@ impl RetrySession {
         self.judge(outcome, moment).map_err(|stop| stop.why)
     }
 
+    /// Returns the place of the list or rule for which [`plan`](Self::plan) allows no other attempt, such as
+    /// `services.files.retry.stop_on`, or `None` if it is due to neither.
+    #[must_use]
+    pub fn refused_by(&self, outcome: &Outcome<'_>, moment: Moment) -> Option<Arc<str>> {
+        let stop = self.judge(outcome, moment).err()?;
+        self.cause_of(stop)
+    }
+
     /// Counts a paid plan. Counting it twice has no further effect.
     pub(crate) fn count(&mut self, plan: &RetryPlan) {
         self.by = plan.by;

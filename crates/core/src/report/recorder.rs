@@ -299,11 +299,11 @@ impl DownloadRecorder {
         &self,
         (at, length): (u64, u64),
         kind: Option<ErrorKind>,
-        why: ResumeFailure,
+        (why, by): (ResumeFailure, Option<&str>),
         now: Duration,
     ) {
         self.emit(now, RetryEventKind::Interrupted { at, kind, why });
-        super::span::log_interrupted(&self.subject, (at, length), kind, why);
+        super::span::log_interrupted(&self.subject, (at, length), kind, (why, by));
     }
 
     fn emit(&self, at: Duration, kind: RetryEventKind<'_>) {

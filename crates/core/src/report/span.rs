@@ -214,13 +214,14 @@ mod on {
         subject: &Subject,
         (at, length): (u64, u64),
         kind: Option<ErrorKind>,
-        why: ResumeFailure,
+        (why, stopped_by): (ResumeFailure, Option<&str>),
     ) {
         tracing::event!(
             target: "http_retry",
             tracing::Level::WARN,
             {
                 why = why.as_str(),
+                stopped_by,
                 service = &*subject.service,
                 "server.address" = subject.address(),
                 "server.port" = subject.port(),
@@ -299,7 +300,7 @@ mod on {
         _: &Subject,
         _: (u64, u64),
         _: Option<crate::policy::ErrorKind>,
-        _: crate::policy::ResumeFailure,
+        _: (crate::policy::ResumeFailure, Option<&str>),
     ) {
     }
 
