@@ -15,10 +15,11 @@ mod reading;
 pub(crate) use of_reqwest::{boxed, redirect_evidence, without_url};
 
 use crate::error::{AttemptTimeout, IncompleteBody, RequestFailed};
-use crate::policy::{ErrorKind, Outcome, Reach, RetryPolicy};
-use io_errors::while_connecting;
-use link::Link;
+use crate::policy::{ErrorKind, Outcome, Reach, RetryPolicy, Verdict};
+use io_errors::{while_connected, while_connecting, while_resolving};
+use link::{BodyReader, Link};
 use links::{known, links};
+use of_reqwest::ReqwestFacts;
 use reading::{kind_by_connector, kind_within_body, read};
 use std::any::Any;
 use std::error::Error;
@@ -110,8 +111,9 @@ pub(crate) fn error_text(policy: &RetryPolicy, error: &dyn Any, kind: Option<Err
     text
 }
 
-/// Walks along the source chain of an error. The first link that says what happened decides. A link that only
-/// says where it happened (while connecting, on a connection, within a response's body) refines the links after it.
+/// Walks along the source chain of an error. The deepest link that says what happened decides the kind; the links
+/// before it say how far the request got. The walk ends at the first link behind which another owner's errors are: those
+/// of the caller's own body, or of a response that was there before.
 pub(crate) fn walk(policy: &RetryPolicy, error: &(dyn Error + 'static)) -> Outcome<'static> {
     ChainFacts::default().judge_chain(policy, error)
 }
@@ -119,8 +121,10 @@ pub(crate) fn walk(policy: &RetryPolicy, error: &(dyn Error + 'static)) -> Outco
 /// The facts found in a chain so far.
 #[derive(Default)]
 struct ChainFacts {
-    connecting: bool,
-    connected: bool,
+    /// The outermost link that says where the request was.
+    place: Option<Place>,
+    /// The name of the host was being resolved.
+    resolving: bool,
     /// The head of a response had arrived before.
     answered: bool,
     /// A decoder of a response's body may have failed, and no inner link blames the source that it reads from.
@@ -129,7 +133,21 @@ struct ChainFacts {
     decode_failed: bool,
     /// The request never left this program.
     unsent: bool,
+    /// The connection has not begun to send the request.
+    not_begun: bool,
+    /// The walk has ended: the rest of the chain is not about the request.
+    ended: bool,
+    /// What the innermost error of reqwest says of the links behind it.
+    reqwest: ReqwestFacts,
     outcome: Option<Outcome<'static>>,
+}
+
+/// Where a request was when it failed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Connecting,
+    /// On an established connection.
+    Connected,
 }
 
 impl ChainFacts {
@@ -139,10 +157,11 @@ impl ChainFacts {
         error: &(dyn Error + 'static),
     ) -> Outcome<'static> {
         for link in links(error) {
+            let is_of_another = self.ended;
             self.add(link);
             // After `add`: a classifier's verdict still needs the facts of the links up to its own.
             if let Some(verdict) = policy.judge(link) {
-                return self.with_reach(Outcome::error(ErrorKind::Other).judged(verdict));
+                return self.judged(verdict, is_of_another);
             }
         }
         let outcome = self.outcome.unwrap_or_else(|| self.fallback());
@@ -150,26 +169,38 @@ impl ChainFacts {
     }
 
     fn add(&mut self, link: &(dyn Error + 'static)) {
-        // The outermost link that has a kind decides; deeper links are walked only for classifiers.
-        if self.outcome.is_some() {
+        // Deeper links are walked only for classifiers.
+        if self.ended {
             return;
         }
+        self.reqwest = ReqwestFacts::of(link).unwrap_or(self.reqwest);
         match read(link) {
-            Link::Silent => self.outcome = self.kind_of_link(link).map(Outcome::error),
-            Link::Connecting => self.connecting = true,
+            Link::Silent => {
+                let kind = self.kind_of_link(link);
+                self.outcome = kind.map(Outcome::error).or(self.outcome);
+            }
+            Link::Connecting => {
+                self.is_at(Place::Connecting);
+                self.resolving |= self.is_connecting() && self.reqwest.dns;
+            }
+            Link::Resolving => self.resolving |= self.is_connecting(),
             Link::Connected => {
-                self.connected = true;
+                self.is_at(Place::Connected);
                 // The decoder only passed on that its source failed.
                 (self.decoding, self.decode_failed) = (false, false);
             }
-            Link::InBody { decoded, kind } => {
-                self.answered = true;
-                (self.decoding, self.decode_failed) = (decoded, decoded);
-                self.connected |= !decoded;
-                self.outcome = kind.map(Outcome::error);
+            Link::InBody(reader) => self.is_in_body(reader),
+            Link::Incomplete => {
+                self.is_in_body(BodyReader::Layer);
+                self.outcome = Some(Outcome::error(ErrorKind::Incomplete));
             }
             Link::Unsent => self.unsent = true,
-            Link::Status(status) => self.outcome = Some(Outcome::error_of_status(status)),
+            Link::NotBegun => {
+                self.not_begun = true;
+                self.outcome = Some(Outcome::error(self.refined(ErrorKind::NotProcessed)));
+            }
+            Link::Status(status) => self.ends_with(Outcome::error_of_status(status)),
+            Link::End(kind) => self.ends_with(Outcome::error(self.refined(kind))),
             // A decoder that rejects its data complains on its own account, not the connection's.
             Link::Kind(ErrorKind::Protocol | ErrorKind::Certificate) if self.decoding => {
                 self.decode_failed = true;
@@ -178,38 +209,84 @@ impl ChainFacts {
         }
     }
 
+    /// Records a place, unless an outer link has told one: a connection may itself be made by requests.
+    fn is_at(&mut self, place: Place) {
+        self.place.get_or_insert(place);
+    }
+
+    fn is_connecting(&self) -> bool {
+        self.place == Some(Place::Connecting)
+    }
+
+    fn is_in_body(&mut self, reader: BodyReader) {
+        // A connector may read a response of its own.
+        self.answered |= !self.is_connecting();
+        let decoded = reader == BodyReader::Decoder;
+        (self.decoding, self.decode_failed) = (decoded, decoded);
+        if reader == BodyReader::Connection {
+            self.is_at(Place::Connected);
+        }
+    }
+
+    fn ends_with(&mut self, outcome: Outcome<'static>) {
+        self.ended = true;
+        self.outcome = Some(outcome);
+    }
+
     fn refined(&self, kind: ErrorKind) -> ErrorKind {
-        match kind {
-            kind if self.connecting => while_connecting(kind),
-            // A lost network gives the same errors for a connection in use as for one that cannot be made.
-            ErrorKind::Connect if self.connected => ErrorKind::Reset,
-            kind => kind,
+        match self.place {
+            _ if self.resolving => while_resolving(kind),
+            Some(Place::Connecting) => while_connecting(kind),
+            Some(Place::Connected) => while_connected(kind),
+            None => kind,
         }
     }
 
     fn kind_of_link(&self, link: &(dyn Error + 'static)) -> Option<ErrorKind> {
-        match (self.connecting, self.answered) {
-            (true, _) => kind_by_connector(link),
-            (false, true) if !self.decoding => kind_within_body(link),
+        if self.reqwest.is_timed_out_by(link) {
+            return Some(self.refined(ErrorKind::Timeout));
+        }
+        match (self.place, self.answered) {
+            (Some(Place::Connecting), _) => kind_by_connector(link),
+            (_, true) if !self.decoding => kind_within_body(link),
             _ => None,
         }
     }
 
     fn fallback(&self) -> Outcome<'static> {
-        Outcome::error(match (self.decode_failed, self.connecting) {
-            (true, _) => ErrorKind::Decode,
-            (false, true) => ErrorKind::Connect,
-            (false, false) => ErrorKind::Other,
+        Outcome::error(if self.decode_failed {
+            ErrorKind::Decode
+        } else {
+            self.refined(ErrorKind::Other)
         })
+    }
+
+    /// Returns a classifier's verdict on a link, which may be an error of another request: that of a source of the
+    /// caller's own body, say.
+    fn judged(&self, verdict: Verdict, is_of_another: bool) -> Outcome<'static> {
+        let outcome = Outcome::error(ErrorKind::Other).judged(verdict);
+        if self.answered {
+            outcome.after_an_answer()
+        } else if self.unsent {
+            outcome.with(outcome.class(), Reach::Unsent)
+        } else if is_of_another && !self.is_connecting() && outcome.reach().is_unprocessed() {
+            outcome.with(outcome.class(), Reach::Ambiguous)
+        } else {
+            outcome
+        }
     }
 
     /// Adds how far the request got, if the point of failure shows it.
     fn with_reach(&self, outcome: Outcome<'static>) -> Outcome<'static> {
         let class = outcome.class();
-        match (self.answered, self.unsent) {
-            (true, _) => outcome.after_an_answer(),
-            (false, true) => outcome.with(class, Reach::Unsent),
-            (false, false) => outcome,
+        if self.answered {
+            outcome.after_an_answer()
+        } else if self.unsent || self.is_connecting() {
+            outcome.with(class, Reach::Unsent)
+        } else if self.not_begun && !outcome.reach().is_unprocessed() {
+            outcome.with(class, Reach::Refused)
+        } else {
+            outcome
         }
     }
 }

@@ -10,6 +10,7 @@ mod exactly_once;
 mod fresh_connection;
 mod http2;
 mod limits;
+pub(crate) mod own_bodies;
 mod proxies;
 mod redirects;
 pub(crate) mod schedules;

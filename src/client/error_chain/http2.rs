@@ -21,9 +21,12 @@ pub(super) fn read(error: &Error) -> Link {
     }
     // While a response is awaited, this side resets a stream only if its own request body has failed.
     if error.is_reset() && !error.is_remote() && !error.is_library() {
-        return Link::Kind(ErrorKind::Body);
+        return Link::End(ErrorKind::Body);
     }
-    Link::only_if(!error.is_io(), ErrorKind::Http2)
+    if error.is_io() {
+        return Link::Silent;
+    }
+    Link::Kind(ErrorKind::Http2)
 }
 
 /// Reads the text of h2's errors. For an I/O error that is its kind, or the text of a TLS library.
@@ -43,7 +46,7 @@ pub(super) fn read_text(text: &str) -> Link {
         return Link::Kind(ErrorKind::Protocol);
     }
     if text.starts_with("stream error sent by user: ") {
-        return Link::Kind(ErrorKind::Body);
+        return Link::End(ErrorKind::Body);
     }
     let rest = ["stream error ", "connection error "]
         .iter()

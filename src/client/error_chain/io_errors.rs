@@ -49,3 +49,20 @@ pub(super) fn while_connecting(kind: ErrorKind) -> ErrorKind {
         _ => ErrorKind::Connect,
     }
 }
+
+/// Returns the kind for the same error while the name of the host was resolved.
+pub(super) fn while_resolving(kind: ErrorKind) -> ErrorKind {
+    match kind {
+        ErrorKind::Request => kind,
+        _ => ErrorKind::Dns,
+    }
+}
+
+/// Returns the kind for the same error on a connection in use: a lost network gives the same errors as for one that
+/// cannot be made.
+pub(super) fn while_connected(kind: ErrorKind) -> ErrorKind {
+    match kind {
+        ErrorKind::Connect => ErrorKind::Reset,
+        kind => kind,
+    }
+}

@@ -11,27 +11,31 @@ use http::StatusCode;
 pub(super) enum Link {
     Silent,
     Connecting,
+    /// The name of the host was being resolved, if an outer link is `Connecting`.
+    Resolving,
     /// The error comes from an established connection, unless an outer link is `Connecting`.
     Connected,
-    /// The error comes from the body of a response, perhaps from its decoder, and may have a kind.
-    InBody {
-        decoded: bool,
-        kind: Option<ErrorKind>,
-    },
+    /// The error comes from the body of a response.
+    InBody(BodyReader),
+    /// The body of a response ended early.
+    Incomplete,
     /// The rest of the chain gives the reason that the request was not sent.
     Unsent,
+    /// The connection ended before it began to send the request. The rest of the chain may give the reason.
+    NotBegun,
     /// The error was made from a response with this status.
     Status(StatusCode),
     Kind(ErrorKind),
+    /// The rest of the chain is not about the request.
+    End(ErrorKind),
 }
 
-impl Link {
-    #[cfg(feature = "hyper")]
-    pub(super) fn only_if(condition: bool, kind: ErrorKind) -> Self {
-        if condition {
-            Self::Kind(kind)
-        } else {
-            Self::Silent
-        }
-    }
+/// The reader of a response's body that failed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum BodyReader {
+    /// A decoder, or what it reads from.
+    Decoder,
+    Connection,
+    /// A layer of this crate.
+    Layer,
 }

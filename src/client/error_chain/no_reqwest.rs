@@ -5,6 +5,22 @@ use super::BoxError;
 use crate::nested::RedirectEvidence;
 use crate::policy::RetryPolicy;
 use std::any::Any;
+use std::error::Error;
+
+#[derive(Clone, Copy, Default)]
+pub(super) struct ReqwestFacts {
+    pub(super) dns: bool,
+}
+
+impl ReqwestFacts {
+    pub(super) fn of(_: &(dyn Error + 'static)) -> Option<Self> {
+        None
+    }
+
+    pub(super) fn is_timed_out_by(self, _: &(dyn Error + 'static)) -> bool {
+        false
+    }
+}
 
 pub(crate) fn redirect_evidence<'a>(_: &RetryPolicy, _: &'a dyn Any) -> RedirectEvidence<'a> {
     RedirectEvidence::default()

@@ -4,6 +4,30 @@ use super::{BoxError, known, links};
 use crate::nested::RedirectEvidence;
 use crate::policy::RetryPolicy;
 use std::any::Any;
+use std::error::Error;
+
+/// What an error of reqwest says of the links behind it, whose types are private.
+#[derive(Clone, Copy, Default)]
+pub(super) struct ReqwestFacts {
+    timeout: bool,
+    pub(super) dns: bool,
+}
+
+impl ReqwestFacts {
+    /// Returns the facts of a link, if it is an error of reqwest.
+    pub(super) fn of(link: &(dyn Error + 'static)) -> Option<Self> {
+        let error = link.downcast_ref::<::reqwest::Error>()?;
+        Some(Self {
+            timeout: error.is_timeout(),
+            dns: error.is_dns(),
+        })
+    }
+
+    /// Returns `true` if a link of unknown type is the timeout that reqwest speaks of: the last one of its chain.
+    pub(super) fn is_timed_out_by(self, link: &(dyn Error + 'static)) -> bool {
+        self.timeout && link.source().is_none()
+    }
+}
 
 /// Returns the evidence of redirects in an error.
 pub(crate) fn redirect_evidence<'a>(

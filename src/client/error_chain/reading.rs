@@ -3,21 +3,23 @@
 #[cfg(feature = "hyper")]
 use super::http2;
 use super::io_errors::read_io;
-use super::link::Link;
+use super::link::{BodyReader, Link};
 use crate::error::{AttemptTimeout, IncompleteBody};
 use crate::policy::ErrorKind;
+use crate::resume::Interrupted;
 use std::error::Error;
 use std::io;
 
+/// Reads a link by what it says itself, whatever the links behind it are.
 pub(super) fn read(link: &(dyn Error + 'static)) -> Link {
     if link.is::<AttemptTimeout>() {
         return Link::Kind(ErrorKind::Timeout);
     }
     if link.is::<IncompleteBody>() {
-        return Link::InBody {
-            decoded: false,
-            kind: Some(ErrorKind::Incomplete),
-        };
+        return Link::Incomplete;
+    }
+    if link.is::<Interrupted>() {
+        return Link::InBody(BodyReader::Layer);
     }
     #[cfg(feature = "reqwest")]
     if let Some(error) = link.downcast_ref::<::reqwest::Error>() {
@@ -59,6 +61,7 @@ fn read_text(link: &(dyn Error + 'static)) -> Link {
             Link::Kind(ErrorKind::NotProcessed)
         }
         "tcp connect error" => Link::Connecting,
+        "dns error" => Link::Resolving,
         // A buffer passes on the error of the service behind it, which was not ready for the request.
         text if text.starts_with("buffered service failed: ") => Link::Unsent,
         #[cfg(all(feature = "hyper", not(feature = "http2")))]
@@ -84,56 +87,37 @@ pub(super) fn kind_within_body(link: &(dyn Error + 'static)) -> Option<ErrorKind
 /// Reads the text of errors of hyper-util's and hyper-rustls's connectors that did not even try to connect.
 pub(super) fn kind_by_connector(link: &(dyn Error + 'static)) -> Option<ErrorKind> {
     let text = link.to_string();
-    if text == "dns error" {
-        return Some(ErrorKind::Dns);
-    }
     let bad_requests = ["invalid URL", "unsupported scheme", "invalid dns name"];
     let is_bad_request = bad_requests.iter().any(|start| text.starts_with(start));
     is_bad_request.then_some(ErrorKind::Request)
 }
 
-/// Reads an error of reqwest. The order counts, since its predicates overlap: a connect timeout is both a timeout and a
-/// connect error, and every failure of a response's body is also a decode error.
+/// Reads an error of reqwest by its own kind. `is_connect`, `is_timeout` and `is_dns` are no facts about it: they search
+/// the whole chain, up to an error of the caller's own body.
 #[cfg(feature = "reqwest")]
 fn read_reqwest(error: &::reqwest::Error) -> Link {
     if error.is_builder() {
-        return Link::Kind(ErrorKind::Request);
+        return Link::End(ErrorKind::Request);
     }
     if error.is_redirect() {
-        return Link::Kind(ErrorKind::Redirect);
+        return Link::End(ErrorKind::Redirect);
     }
     if let Some(status) = error.status() {
         return Link::Status(status);
     }
-    // `decoded` is a first guess: the next links may blame the connection that the decoder reads from.
+    // The decoder is a first guess: the next links may blame the connection that it reads from. Every failure of a
+    // response's body is a decode error.
     if error.is_decode() || error.is_body() {
-        return Link::InBody {
-            decoded: true,
-            kind: error.is_timeout().then_some(ErrorKind::Timeout),
-        };
+        return Link::InBody(BodyReader::Decoder);
     }
-    if error.is_timeout() {
-        return Link::Kind(if error.is_connect() {
-            ErrorKind::ConnectTimeout
-        } else {
-            ErrorKind::Timeout
-        });
-    }
-    if error.is_dns() {
-        return Link::Kind(ErrorKind::Dns);
-    }
-    if error.is_connect() {
-        Link::Connecting
-    } else {
-        Link::Silent
-    }
+    Link::Silent
 }
 
 #[cfg(feature = "hyper")]
 fn read_hyper(error: &hyper::Error) -> Link {
     // hyper uses both only for a request that it has not begun to send.
     if error.is_canceled() || error.is_closed() {
-        return Link::Kind(ErrorKind::NotProcessed);
+        return Link::NotBegun;
     }
     if error.is_incomplete_message() {
         return Link::Kind(ErrorKind::Incomplete);
@@ -141,7 +125,11 @@ fn read_hyper(error: &hyper::Error) -> Link {
     if error.is_user() {
         // A lost connection task is not the user's fault; the next link gives the reason.
         let gone = error.to_string() == "dispatch task is gone";
-        return Link::only_if(!gone, ErrorKind::Body);
+        return if gone {
+            Link::Silent
+        } else {
+            Link::End(ErrorKind::Body)
+        };
     }
     if error.is_timeout() {
         return Link::Kind(ErrorKind::Timeout);
@@ -151,10 +139,7 @@ fn read_hyper(error: &hyper::Error) -> Link {
     }
     // hyper has no predicate for this.
     if error.to_string() == "error reading a body from connection" {
-        return Link::InBody {
-            decoded: false,
-            kind: None,
-        };
+        return Link::InBody(BodyReader::Connection);
     }
     Link::Connected
 }

@@ -66,7 +66,7 @@ fn by_type(error: &Error) -> Link {
 
 fn kind(link: &Link) -> Option<ErrorKind> {
     match link {
-        Link::Kind(kind) => Some(*kind),
+        Link::Kind(kind) | Link::End(kind) => Some(*kind),
         _ => None,
     }
 }
