@@ -174,7 +174,7 @@ impl ChainFacts {
             return;
         }
         self.reqwest = ReqwestFacts::of(link).unwrap_or(self.reqwest);
-        match read(link) {
+        match read(link, self.answered) {
             Link::Silent => {
                 let kind = self.kind_of_link(link);
                 self.outcome = kind.map(Outcome::error).or(self.outcome);
@@ -206,6 +206,9 @@ impl ChainFacts {
                 self.decode_failed = true;
             }
             Link::Kind(kind) => self.outcome = Some(Outcome::error(self.refined(kind))),
+            Link::Judged(kind, class, reach) => {
+                self.outcome = Some(Outcome::error(kind).with(class, reach));
+            }
         }
     }
 

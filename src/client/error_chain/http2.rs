@@ -1,62 +1,163 @@
 //! The errors of h2: by type, or by their text in a program that uses HTTP/2 without the feature `http2`.
 
 use super::link::Link;
-use crate::policy::ErrorKind;
+use crate::policy::{Class, ErrorKind, Reach};
 #[cfg(feature = "http2")]
 use h2::{Error, Reason};
 
+/// The end of a stream, or of its connection, by an error code.
+#[derive(Clone, Copy)]
+struct Ended {
+    frame: Frame,
+    by: Peer,
+    code: Code,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Frame {
+    RstStream,
+    GoAway,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Peer {
+    Remote,
+    /// This side, since the remote one broke the protocol.
+    Library,
+    /// This side, on its own account.
+    User,
+}
+
+/// The error codes that differ for a retry.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Code {
+    RefusedStream,
+    EnhanceYourCalm,
+    /// `HTTP_1_1_REQUIRED` or `INADEQUATE_SECURITY`: this connection's protocol will not do.
+    OtherProtocol,
+    ProtocolError,
+    FrameSizeError,
+    CompressionError,
+    Other,
+}
+
+impl Ended {
+    fn link(self, answered: bool) -> Link {
+        match (self.frame, self.by, self.code) {
+            // RFC 9113 section 6.8: the peer has not processed a stream above its last one, whatever the code is, and
+            // h2 gives this error to no other stream.
+            (Frame::GoAway, Peer::Remote, Code::EnhanceYourCalm) => {
+                Link::Judged(ErrorKind::NotProcessed, Class::Throttled, Reach::Refused)
+            }
+            (Frame::GoAway, Peer::Remote, Code::OtherProtocol) => {
+                Link::Judged(ErrorKind::Protocol, Class::Permanent, Reach::Refused)
+            }
+            (Frame::GoAway, Peer::Remote, _) => Link::Kind(ErrorKind::NotProcessed),
+            // RFC 9113 section 8.7.
+            (Frame::RstStream, Peer::Remote, Code::RefusedStream) => {
+                Link::Kind(ErrorKind::NotProcessed)
+            }
+            (Frame::RstStream, Peer::Remote, Code::EnhanceYourCalm) => {
+                Link::Judged(ErrorKind::Http2, Class::Throttled, Reach::Ambiguous)
+            }
+            (Frame::RstStream, Peer::Remote, Code::OtherProtocol) => {
+                Link::Kind(ErrorKind::Protocol)
+            }
+            // The peer's bytes are no frames: it does not speak HTTP/2.
+            (Frame::GoAway, Peer::Library, Code::ProtocolError | Code::FrameSizeError) => {
+                Link::Kind(ErrorKind::Protocol)
+            }
+            // The head of the response is malformed, or longer than this side accepts: h2 resets the stream, or gives
+            // up the connection if the head is much longer. A body that is shorter than its length is cut.
+            (Frame::RstStream, Peer::Library, Code::ProtocolError)
+            | (Frame::GoAway, Peer::Library, Code::EnhanceYourCalm | Code::CompressionError)
+                if !answered =>
+            {
+                Link::Kind(ErrorKind::Protocol)
+            }
+            // While a response is awaited, this side resets a stream only if its own request body has failed.
+            (Frame::RstStream, Peer::User, _) => Link::End(ErrorKind::Body),
+            _ => Link::Kind(ErrorKind::Http2),
+        }
+    }
+}
+
 #[cfg(feature = "http2")]
-pub(super) fn read(error: &Error) -> Link {
-    let reason = error.reason();
-    let closing = error.is_go_away() && reason == Some(Reason::NO_ERROR);
-    let refused = error.is_reset() && reason == Some(Reason::REFUSED_STREAM);
-    // RFC 9113 sections 6.8 and 8.7: only the peer can say that it did not process the request.
-    if error.is_remote() && (closing || refused) {
-        return Link::Kind(ErrorKind::NotProcessed);
-    }
-    // The peer's bytes are no frames: it does not speak HTTP/2.
-    let not_http2 = [Reason::PROTOCOL_ERROR, Reason::FRAME_SIZE_ERROR].map(Some);
-    if error.is_library() && error.is_go_away() && not_http2.contains(&reason) {
-        return Link::Kind(ErrorKind::Protocol);
-    }
-    // While a response is awaited, this side resets a stream only if its own request body has failed.
-    if error.is_reset() && !error.is_remote() && !error.is_library() {
-        return Link::End(ErrorKind::Body);
-    }
-    if error.is_io() {
-        return Link::Silent;
-    }
-    Link::Kind(ErrorKind::Http2)
+pub(super) fn read(error: &Error, answered: bool) -> Link {
+    let frame = match (error.is_reset(), error.is_go_away()) {
+        (true, _) => Frame::RstStream,
+        (false, true) => Frame::GoAway,
+        // The I/O error is the next link.
+        _ if error.is_io() => return Link::Silent,
+        _ => return Link::Kind(ErrorKind::Http2),
+    };
+    let by = match (error.is_remote(), error.is_library()) {
+        (true, _) => Peer::Remote,
+        (false, true) => Peer::Library,
+        (false, false) => Peer::User,
+    };
+    let code = match error.reason() {
+        Some(Reason::REFUSED_STREAM) => Code::RefusedStream,
+        Some(Reason::ENHANCE_YOUR_CALM) => Code::EnhanceYourCalm,
+        Some(Reason::HTTP_1_1_REQUIRED | Reason::INADEQUATE_SECURITY) => Code::OtherProtocol,
+        Some(Reason::PROTOCOL_ERROR) => Code::ProtocolError,
+        Some(Reason::FRAME_SIZE_ERROR) => Code::FrameSizeError,
+        Some(Reason::COMPRESSION_ERROR) => Code::CompressionError,
+        _ => Code::Other,
+    };
+    Ended { frame, by, code }.link(answered)
 }
 
 /// Reads the text of h2's errors. For an I/O error that is its kind, or the text of a TLS library.
 #[cfg(any(test, not(feature = "http2")))]
-pub(super) fn read_text(text: &str) -> Link {
-    const REFUSED: &str =
-        "stream error received: refused stream before processing any application logic";
-    const CLOSING: &str = "connection error received: not a result of an error";
-    const NOT_HTTP2: [&str; 2] = [
-        "connection error detected: unspecific protocol error detected",
-        "connection error detected: frame with invalid size",
+pub(super) fn read_text(text: &str, answered: bool) -> Link {
+    ended_by_text(text).map_or_else(|| read_io_text(text), |ended| ended.link(answered))
+}
+
+#[cfg(any(test, not(feature = "http2")))]
+fn ended_by_text(text: &str) -> Option<Ended> {
+    let frames = [
+        ("stream error ", Frame::RstStream),
+        ("connection error ", Frame::GoAway),
     ];
-    if text == REFUSED || text.starts_with(CLOSING) {
-        return Link::Kind(ErrorKind::NotProcessed);
-    }
-    if NOT_HTTP2.iter().any(|start| text.starts_with(start)) {
-        return Link::Kind(ErrorKind::Protocol);
-    }
-    if text.starts_with("stream error sent by user: ") {
-        return Link::End(ErrorKind::Body);
-    }
-    let rest = ["stream error ", "connection error "]
-        .iter()
-        .find_map(|start| text.strip_prefix(start));
-    let is_h2 =
-        rest.is_some_and(|rest| rest.starts_with("received: ") || rest.starts_with("detected: "));
-    if is_h2 {
-        return Link::Kind(ErrorKind::Http2);
-    }
-    read_io_text(text)
+    let peers = [
+        ("received: ", Peer::Remote),
+        ("detected: ", Peer::Library),
+        ("sent by user: ", Peer::User),
+    ];
+    let codes = [
+        (
+            "refused stream before processing any application logic",
+            Code::RefusedStream,
+        ),
+        (
+            "detected excessive load generating behavior",
+            Code::EnhanceYourCalm,
+        ),
+        ("endpoint requires HTTP/1.1", Code::OtherProtocol),
+        (
+            "security properties do not meet minimum requirements",
+            Code::OtherProtocol,
+        ),
+        ("unspecific protocol error detected", Code::ProtocolError),
+        ("frame with invalid size", Code::FrameSizeError),
+        (
+            "unable to maintain the header compression context",
+            Code::CompressionError,
+        ),
+    ];
+    let (frame, rest) = after_start(text, &frames)?;
+    let (by, rest) = after_start(rest, &peers)?;
+    // The debug data of a GOAWAY follows.
+    let code = after_start(rest, &codes).map_or(Code::Other, |(code, _)| code);
+    Some(Ended { frame, by, code })
+}
+
+/// Returns the value of the start that a text has, and the rest of the text.
+#[cfg(any(test, not(feature = "http2")))]
+fn after_start<'a, T: Copy>(text: &'a str, starts: &[(&str, T)]) -> Option<(T, &'a str)> {
+    let mut starts = starts.iter();
+    starts.find_map(|(start, value)| Some((*value, text.strip_prefix(start)?)))
 }
 
 #[cfg(any(test, not(feature = "http2")))]

@@ -1,6 +1,6 @@
 //! The meaning of one link of an error's chain.
 
-use crate::policy::ErrorKind;
+use crate::policy::{Class, ErrorKind, Reach};
 use http::StatusCode;
 
 /// The meaning of one link of the chain.
@@ -26,6 +26,8 @@ pub(super) enum Link {
     /// The error was made from a response with this status.
     Status(StatusCode),
     Kind(ErrorKind),
+    /// A kind with a class and a reach of its own.
+    Judged(ErrorKind, Class, Reach),
     /// The rest of the chain is not about the request.
     End(ErrorKind),
 }

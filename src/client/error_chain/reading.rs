@@ -10,8 +10,9 @@ use crate::resume::Interrupted;
 use std::error::Error;
 use std::io;
 
-/// Reads a link by what it says itself, whatever the links behind it are.
-pub(super) fn read(link: &(dyn Error + 'static)) -> Link {
+/// Reads a link by what it says itself, whatever the links behind it are. `answered` is `true` if an outer link comes
+/// from the body of a response.
+pub(super) fn read(link: &(dyn Error + 'static), answered: bool) -> Link {
     if link.is::<AttemptTimeout>() {
         return Link::Kind(ErrorKind::Timeout);
     }
@@ -39,19 +40,19 @@ pub(super) fn read(link: &(dyn Error + 'static)) -> Link {
     }
     #[cfg(feature = "http2")]
     if let Some(error) = link.downcast_ref::<h2::Error>() {
-        return http2::read(error);
+        return http2::read(error, answered);
     }
     if link.is::<tokio::time::error::Elapsed>() {
         return Link::Kind(ErrorKind::Timeout);
     }
     link.downcast_ref::<io::Error>()
-        .map_or_else(|| read_text(link), read_io)
+        .map_or_else(|| read_text(link, answered), read_io)
 }
 
 /// Reads a link of no known type by its text: errors of tower's layers, of hyper for a request that its connection
 /// abandoned, of h2 for a connection that closed within a frame, and of hyper-util's connector without its client
 /// around it.
-fn read_text(link: &(dyn Error + 'static)) -> Link {
+fn read_text(link: &(dyn Error + 'static), answered: bool) -> Link {
     match link.to_string().as_str() {
         "request timed out" => Link::Kind(ErrorKind::Timeout),
         "runtime dropped the dispatch task" | "bytes remaining on stream" => {
@@ -65,9 +66,12 @@ fn read_text(link: &(dyn Error + 'static)) -> Link {
         // A buffer passes on the error of the service behind it, which was not ready for the request.
         text if text.starts_with("buffered service failed: ") => Link::Unsent,
         #[cfg(all(feature = "hyper", not(feature = "http2")))]
-        text => http2::read_text(text),
+        text => http2::read_text(text, answered),
         #[cfg(not(all(feature = "hyper", not(feature = "http2"))))]
-        _ => Link::Silent,
+        _ => {
+            let _ = answered;
+            Link::Silent
+        }
     }
 }
 

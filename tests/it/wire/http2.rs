@@ -56,21 +56,24 @@ async fn a_post_that_was_refused_is_sent_again_on_the_same_connection() {
 #[tokio::test]
 async fn a_post_left_out_by_a_goaway_is_sent_again() {
     for stack in WITHOUT_REDIRECTS {
-        let away = Turn::GoAwayWithout(Reason::NO_ERROR);
-        let (status, got) = post([away, Turn::Answer(201)], stack).await;
-        let connections: Vec<_> = got.iter().map(|got| got.connection).collect();
-        assert_eq!((status, connections), (Some(201), vec![1, 2]), "{stack:?}");
-        assert!(got.iter().all(|got| got.body == b"order"));
+        for reason in [Reason::NO_ERROR, Reason::INTERNAL_ERROR] {
+            let away = Turn::GoAwayWithout(reason);
+            let (status, got) = post([away, Turn::Answer(201)], stack).await;
+            let connections: Vec<_> = got.iter().map(|got| got.connection).collect();
+            assert_eq!((status, connections), (Some(201), vec![1, 2]), "{stack:?}");
+            assert!(got.iter().all(|got| got.body == b"order"));
+        }
     }
 }
 
 #[tokio::test]
 async fn a_post_that_may_have_been_processed_is_sent_once() {
     let doubtful = [
-        Turn::GoAwayWith,
-        Turn::GoAwayWithout(Reason::INTERNAL_ERROR),
+        Turn::GoAwayWith(Reason::NO_ERROR),
+        Turn::GoAwayWith(Reason::INTERNAL_ERROR),
         Turn::ResetStream(Reason::INTERNAL_ERROR),
         Turn::ResetStream(Reason::CANCEL),
+        Turn::ResetStream(Reason::ENHANCE_YOUR_CALM),
         Turn::Close,
     ];
     for turn in doubtful {

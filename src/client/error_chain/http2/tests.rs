@@ -4,13 +4,21 @@ use super::super::io_errors::read_io;
 use super::*;
 use tokio::io::{AsyncWriteExt, DuplexStream, duplex};
 
-const REASONS: [Reason; 6] = [
+const REASONS: [Reason; 14] = [
     Reason::NO_ERROR,
     Reason::PROTOCOL_ERROR,
     Reason::INTERNAL_ERROR,
+    Reason::FLOW_CONTROL_ERROR,
+    Reason::SETTINGS_TIMEOUT,
+    Reason::STREAM_CLOSED,
     Reason::FRAME_SIZE_ERROR,
     Reason::REFUSED_STREAM,
     Reason::CANCEL,
+    Reason::COMPRESSION_ERROR,
+    Reason::CONNECT_ERROR,
+    Reason::ENHANCE_YOUR_CALM,
+    Reason::INADEQUATE_SECURITY,
+    Reason::HTTP_1_1_REQUIRED,
 ];
 
 /// A server, by its behaviour on a request.
@@ -30,6 +38,15 @@ async fn serve(mut wire: DuplexStream, server: Server) {
             .unwrap();
         return std::future::pending().await;
     }
+    if let Server::GoesAway(reason) = server {
+        // Empty settings, and the end of the connection at the stream 0: it has processed none.
+        let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+        let go_away = [0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        let reason = u32::from(reason).to_be_bytes();
+        let frames = [&settings[..], &go_away[..], &reason[..]].concat();
+        wire.write_all(&frames).await.unwrap();
+        return std::future::pending().await;
+    }
     let mut connection = h2::server::handshake(wire).await.unwrap();
     if matches!(server, Server::Closes) {
         connection.accept().await;
@@ -39,7 +56,6 @@ async fn serve(mut wire: DuplexStream, server: Server) {
     while let Some(Ok((_, mut response))) = connection.accept().await {
         match server {
             Server::Resets(reason) => response.send_reset(reason),
-            Server::GoesAway(reason) => connection.abrupt_shutdown(reason),
             _ => open.push(response),
         }
     }
@@ -61,27 +77,36 @@ async fn failure(server: Server) -> Error {
 
 /// Reads the chain that begins with this error, by type.
 fn by_type(error: &Error) -> Link {
-    error.get_io().map_or_else(|| read(error), read_io)
+    error.get_io().map_or_else(|| read(error, false), read_io)
 }
 
-fn kind(link: &Link) -> Option<ErrorKind> {
+/// What a link means, if it has a kind.
+fn kind(link: &Link) -> Option<(ErrorKind, Class, Reach)> {
     match link {
-        Link::Kind(kind) | Link::End(kind) => Some(*kind),
+        Link::Kind(kind) | Link::End(kind) => {
+            let outcome = crate::Outcome::error(*kind);
+            Some((*kind, outcome.class(), outcome.reach()))
+        }
+        Link::Judged(kind, class, reach) => Some((*kind, *class, *reach)),
         _ => None,
     }
 }
 
+fn by_text(text: &str) -> Option<(ErrorKind, Class, Reach)> {
+    kind(&read_text(text, false))
+}
+
 #[tokio::test]
-async fn text_and_type_give_the_same_kind() {
+async fn text_and_type_give_the_same_meaning() {
     let resets = REASONS.map(Server::Resets);
     let goaways = REASONS.map(Server::GoesAway);
     let others = [Server::SpeaksHttp1, Server::NeverResponds, Server::Closes];
     let mut seen = Vec::new();
     for server in resets.into_iter().chain(goaways).chain(others) {
         let error = failure(server).await;
-        let by_text = kind(&read_text(&error.to_string()));
-        assert_eq!(by_text, kind(&by_type(&error)), "{error}");
-        seen.extend(by_text);
+        let meaning = by_text(&error.to_string());
+        assert_eq!(meaning, kind(&by_type(&error)), "{error}");
+        seen.extend(meaning.map(|(kind, ..)| kind));
     }
     for kind in [
         ErrorKind::NotProcessed,
@@ -94,10 +119,45 @@ async fn text_and_type_give_the_same_kind() {
     }
 }
 
+/// The peer's code decides the class. A peer that goes away has not begun to process the request.
+#[tokio::test]
+async fn the_code_decides_the_class() {
+    let (transient, permanent) = (Class::Transient, Class::Permanent);
+    let rows = [
+        (Reason::NO_ERROR, transient, transient),
+        (Reason::INTERNAL_ERROR, transient, transient),
+        (Reason::PROTOCOL_ERROR, transient, transient),
+        (
+            Reason::ENHANCE_YOUR_CALM,
+            Class::Throttled,
+            Class::Throttled,
+        ),
+        (Reason::HTTP_1_1_REQUIRED, permanent, permanent),
+        (Reason::INADEQUATE_SECURITY, permanent, permanent),
+    ];
+    for (reason, away, reset) in rows {
+        for (server, class, reach) in [
+            (Server::GoesAway(reason), away, Reach::Refused),
+            (Server::Resets(reason), reset, Reach::Ambiguous),
+        ] {
+            let seen = kind(&by_type(&failure(server).await)).unwrap();
+            assert_eq!((seen.1, seen.2), (class, reach), "{reason:?}");
+        }
+    }
+}
+
+/// A body that is shorter than its length is cut; a head that breaks the protocol is none.
+#[test]
+fn a_broken_stream_is_no_protocol_only_before_its_head() {
+    let text = "stream error detected: unspecific protocol error detected";
+    let kinds = [false, true].map(|answered| kind(&read_text(text, answered)).unwrap().0);
+    assert_eq!(kinds, [ErrorKind::Protocol, ErrorKind::Http2]);
+}
+
 #[test]
 fn other_texts_are_not_errors_of_h2() {
     for text in ["connection error", "stream error", "http2 error", ""] {
-        assert!(kind(&read_text(text)).is_none(), "{text}");
+        assert!(by_text(text).is_none(), "{text}");
     }
 }
 
@@ -112,8 +172,8 @@ fn text_and_kind_of_broken_connections_agree() {
         UnexpectedEof,
     ] {
         let error = Error::from(broken);
-        let by_text = kind(&read_text(&error.to_string()));
-        assert!(by_text.is_some(), "{broken:?}");
-        assert_eq!(by_text, kind(&read_io(&error)), "{broken:?}");
+        let meaning = by_text(&error.to_string());
+        assert!(meaning.is_some(), "{broken:?}");
+        assert_eq!(meaning, kind(&read_io(&error)), "{broken:?}");
     }
 }

@@ -40,6 +40,7 @@ const RST_STREAM: u8 = 0x3;
 const SETTINGS: u8 = 0x4;
 const PING: u8 = 0x6;
 const GOAWAY: u8 = 0x7;
+const CONTINUATION: u8 = 0x9;
 const ACK: u8 = 0x1;
 const END_STREAM: u8 = 0x1;
 const END_HEADERS: u8 = 0x4;
@@ -134,8 +135,8 @@ impl Connection {
                 self.write(RST_STREAM, 0, stream, &reason).await
             }
             Turn::GoAwayWithout(reason) => self.go_away(stream - 1, reason).await,
-            Turn::GoAwayWith => {
-                self.go_away(stream, Reason::NO_ERROR).await;
+            Turn::GoAwayWith(reason) => {
+                self.go_away(stream, reason).await;
                 None
             }
             Turn::Close => None,
@@ -167,12 +168,24 @@ impl Connection {
                 self.write(HEADERS, END_HEADERS | END_STREAM, stream, &block)
                     .await
             }
+            Turn::LongHead(fields) => self.long_head(fields, stream).await,
             Turn::Garbage => self
                 .stream
                 .write_all(b"HTTP/1.1 400 Said\r\n\r\n")
                 .await
                 .ok(),
         }
+    }
+
+    async fn long_head(&mut self, fields: usize, stream: u32) -> Option<()> {
+        // `:status: 200`, the entry 8 of HPACK's static table.
+        self.write(HEADERS, 0, stream, &[0x88]).await?;
+        // A literal name and a literal value of 127, 17 and 77 * 128 bytes.
+        let field = [&[0x00, 0x01, b'x', 0x7f, 0x91, 0x4d][..], &[b'x'; 10_000]].concat();
+        for _ in 0..fields {
+            self.write(CONTINUATION, 0, stream, &field).await?;
+        }
+        self.write(CONTINUATION, END_HEADERS, stream, &[]).await
     }
 
     async fn start_body(&mut self, stream: u32, headers: &[u8]) -> Option<()> {

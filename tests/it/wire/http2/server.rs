@@ -12,8 +12,8 @@ pub(crate) enum Turn {
     Answer(u16),
     /// Goes away with this reason, as of a stream before the request's: it was not processed.
     GoAwayWithout(Reason),
-    /// Goes away without an error, as of the request's stream, which may have been processed; then closes.
-    GoAwayWith,
+    /// Goes away with this reason, as of the request's stream, which may have been processed; then closes.
+    GoAwayWith(Reason),
     ResetStream(Reason),
     Close,
     Stall,
@@ -29,6 +29,8 @@ pub(crate) enum Turn {
     },
     /// Answers with this status and the length of that body, without a body.
     LengthAlone(u16),
+    /// Answers with a head of so many fields of 10,000 bytes.
+    LongHead(usize),
     /// Writes something that is not HTTP/2.
     Garbage,
 }

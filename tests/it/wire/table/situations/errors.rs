@@ -99,6 +99,8 @@ async fn http1() -> Vec<Situation> {
     for (name, act) in HTTP1 {
         rows.push(Situation::act(name, act).await);
     }
+    let long = Answer::new(200).header("x-long", "x".repeat(4_000_000));
+    rows.push(Situation::act("a head over the limit", Act::Answer(long)).await);
     rows
 }
 
@@ -124,15 +126,42 @@ async fn http2() -> Vec<Situation> {
     rows
 }
 
-const HTTP2: [(&str, Turn); 8] = [
+const HTTP2: [(&str, Turn); 19] = [
     (
         "GOAWAY NO_ERROR without the request",
         Turn::GoAwayWithout(Reason::NO_ERROR),
     ),
-    ("GOAWAY NO_ERROR with the request, closed", Turn::GoAwayWith),
     (
-        "GOAWAY INTERNAL_ERROR",
+        "GOAWAY INTERNAL_ERROR without the request",
         Turn::GoAwayWithout(Reason::INTERNAL_ERROR),
+    ),
+    (
+        "GOAWAY PROTOCOL_ERROR without the request",
+        Turn::GoAwayWithout(Reason::PROTOCOL_ERROR),
+    ),
+    (
+        "GOAWAY ENHANCE_YOUR_CALM without the request",
+        Turn::GoAwayWithout(Reason::ENHANCE_YOUR_CALM),
+    ),
+    (
+        "GOAWAY HTTP_1_1_REQUIRED without the request",
+        Turn::GoAwayWithout(Reason::HTTP_1_1_REQUIRED),
+    ),
+    (
+        "GOAWAY INADEQUATE_SECURITY without the request",
+        Turn::GoAwayWithout(Reason::INADEQUATE_SECURITY),
+    ),
+    (
+        "GOAWAY NO_ERROR with the request, closed",
+        Turn::GoAwayWith(Reason::NO_ERROR),
+    ),
+    (
+        "GOAWAY INTERNAL_ERROR with the request, closed",
+        Turn::GoAwayWith(Reason::INTERNAL_ERROR),
+    ),
+    (
+        "GOAWAY ENHANCE_YOUR_CALM with the request, closed",
+        Turn::GoAwayWith(Reason::ENHANCE_YOUR_CALM),
     ),
     (
         "RST_STREAM REFUSED_STREAM",
@@ -143,7 +172,21 @@ const HTTP2: [(&str, Turn); 8] = [
         Turn::ResetStream(Reason::INTERNAL_ERROR),
     ),
     ("RST_STREAM CANCEL", Turn::ResetStream(Reason::CANCEL)),
+    (
+        "RST_STREAM ENHANCE_YOUR_CALM",
+        Turn::ResetStream(Reason::ENHANCE_YOUR_CALM),
+    ),
+    (
+        "RST_STREAM HTTP_1_1_REQUIRED",
+        Turn::ResetStream(Reason::HTTP_1_1_REQUIRED),
+    ),
+    (
+        "RST_STREAM INADEQUATE_SECURITY",
+        Turn::ResetStream(Reason::INADEQUATE_SECURITY),
+    ),
     ("HTTP/2 closed after the request", Turn::Close),
+    ("HTTP/2, a head over the limit", Turn::LongHead(2)),
+    ("HTTP/2, a head far over the limit", Turn::LongHead(8)),
     ("not HTTP/2", Turn::Garbage),
 ];
 
