@@ -36,7 +36,7 @@ mod backoff;
 pub(crate) mod bodies;
 mod builder;
 pub(crate) mod classifier;
-mod classify;
+pub(crate) mod classify;
 mod decimal;
 mod decision;
 mod explain;

@@ -2,9 +2,10 @@
 
 use crate::watch::Evidence;
 use http::StatusCode;
+use http_retry_core::adapter::{is_refusal_by_proxy, kind_of_tls_text};
 use http_retry_core::policy::{ErrorKind, Verdict};
 use http_retry_core::report::RetryReport;
-use http_retry_core::{Outcome, Reach, RetryPolicy};
+use http_retry_core::{Class, Outcome, Reach, RetryPolicy};
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
@@ -23,7 +24,15 @@ pub(crate) fn outcome_of(
     let outcome = match (own_verdict(policy, error), status) {
         (Some(verdict), _) => Outcome::error(ErrorKind::Other).judged(verdict),
         (None, Some(status)) => return Outcome::error_of_status(status),
-        (None, None) => Outcome::error(refined(kind_of(error), evidence)),
+        (None, None) => {
+            let kind = match kind_of(error) {
+                ErrorKind::Other if !evidence.sent && evidence.requests > 0 => {
+                    kind_while_connecting(error)
+                }
+                kind => kind,
+            };
+            Outcome::error(refined(kind, evidence))
+        }
     };
     if evidence.sent {
         outcome
@@ -95,10 +104,23 @@ fn kind_of(error: &Error) -> ErrorKind {
         Error::Timeout(_) => ErrorKind::Timeout,
         Error::HostNotFound => ErrorKind::Dns,
         Error::RedirectFailed | Error::TooManyRedirects => ErrorKind::Redirect,
-        Error::ConnectionFailed | Error::ConnectProxyFailed(_) => ErrorKind::Connect,
+        Error::ConnectProxyFailed(reason) => kind_of_connect(reason),
+        Error::ConnectionFailed => ErrorKind::Connect,
         Error::Tls(_) => ErrorKind::Certificate,
         Error::Other(error) => kind_of_other(error.as_ref()),
         _ => ErrorKind::Other,
+    }
+}
+
+/// Reads a proxy's answer to CONNECT in ureq's words, `proxy server responded 407/..`.
+fn kind_of_connect(reason: &str) -> ErrorKind {
+    let mut numbers = reason.split(|character: char| !character.is_ascii_digit());
+    let status = numbers.find_map(|number| StatusCode::from_bytes(number.as_bytes()).ok());
+    let is_final = |status| Outcome::error_of_status(status).class() == Class::Permanent;
+    if status.is_some_and(is_final) {
+        ErrorKind::Proxy
+    } else {
+        ErrorKind::Connect
     }
 }
 
@@ -114,7 +136,7 @@ fn kind_of_io(error: &io::Error) -> ErrorKind {
             ErrorKind::Reset
         }
         Io::UnexpectedEof => ErrorKind::Incomplete,
-        Io::InvalidData => ErrorKind::Protocol,
+        Io::InvalidData => kind_of_tls_text(&error.to_string()),
         _ => ErrorKind::Other,
     }
 }
@@ -128,6 +150,31 @@ fn kind_of_other(error: &(dyn StdError + 'static)) -> ErrorKind {
     kinds
         .find(|kind| *kind != ErrorKind::Other)
         .unwrap_or(ErrorKind::Other)
+}
+
+/// Returns the kind of an error that says nothing by itself but where it was made: while connecting.
+fn kind_while_connecting(error: &Error) -> ErrorKind {
+    const MAX_LINKS: usize = 64;
+    let first: &(dyn StdError + 'static) = error;
+    let links = || std::iter::successors(Some(first), |link| next(*link)).take(MAX_LINKS);
+    let is_refused = |link: &(dyn StdError + 'static)| is_refusal_by_proxy(&link.to_string());
+    let does_not_try = |link: &(dyn StdError + 'static)| {
+        use io::ErrorKind as Io;
+        let kind = link.downcast_ref().map(io::Error::kind);
+        matches!(
+            kind,
+            Some(Io::PermissionDenied | Io::InvalidInput | Io::Unsupported)
+        )
+    };
+    if links().any(is_refused) {
+        ErrorKind::Proxy
+    } else if links().any(does_not_try) {
+        ErrorKind::Request
+    } else if links().any(<dyn StdError>::is::<io::Error>) {
+        ErrorKind::Connect
+    } else {
+        ErrorKind::Other
+    }
 }
 
 /// Refines a kind by the place where the request was: the same errors come from a connection that is being made, and

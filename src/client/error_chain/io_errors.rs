@@ -2,6 +2,7 @@
 
 use super::link::Link;
 use crate::policy::ErrorKind;
+use http_retry_core::adapter::kind_of_tls_text;
 use std::io;
 
 pub(super) fn read_io(error: &io::Error) -> Link {
@@ -13,11 +14,7 @@ pub(super) fn read_io(error: &io::Error) -> Link {
         | Io::NetworkUnreachable => Link::Kind(ErrorKind::Connect),
         Io::TimedOut => Link::Kind(ErrorKind::Timeout),
         // TLS libraries wrap their errors in this kind.
-        Io::InvalidData => Link::Kind(if is_refused_certificate(error) {
-            ErrorKind::Certificate
-        } else {
-            ErrorKind::Protocol
-        }),
+        Io::InvalidData => Link::Kind(kind_of_tls_text(&error.to_string())),
         Io::UnexpectedEof => Link::Kind(ErrorKind::Incomplete),
         Io::ConnectionReset | Io::ConnectionAborted | Io::BrokenPipe | Io::NotConnected => {
             Link::Kind(ErrorKind::Reset)
@@ -26,13 +23,13 @@ pub(super) fn read_io(error: &io::Error) -> Link {
     }
 }
 
-/// Returns `true` if the error is a TLS alert that refuses the client's certificate, in rustls's words. In TLS 1.3 it
-/// arrives only after the client's handshake.
-fn is_refused_certificate(error: &io::Error) -> bool {
-    let text = error.to_string();
-    let alert = text.strip_prefix("received fatal alert: ");
-    let subjects = ["Certificate", "UnknownCA", "AccessDenied"];
-    alert.is_some_and(|alert| subjects.iter().any(|subject| alert.contains(subject)))
+/// Returns `true` for an error by which a connector refuses to try, or is not allowed to.
+pub(super) fn is_refusal_to_connect(error: &io::Error) -> bool {
+    use io::ErrorKind as Io;
+    matches!(
+        error.kind(),
+        Io::PermissionDenied | Io::InvalidInput | Io::Unsupported
+    )
 }
 
 /// Returns the kind for the same error on a connection that was still being made: the request was not sent.
@@ -45,6 +42,7 @@ pub(super) fn while_connecting(kind: ErrorKind) -> ErrorKind {
         ErrorKind::Certificate
         | ErrorKind::Dns
         | ErrorKind::ConnectTimeout
+        | ErrorKind::Proxy
         | ErrorKind::Request => kind,
         _ => ErrorKind::Connect,
     }

@@ -2,11 +2,12 @@
 
 #[cfg(feature = "hyper")]
 use super::http2;
-use super::io_errors::read_io;
+use super::io_errors::{is_refusal_to_connect, read_io};
 use super::link::{BodyReader, Link};
 use crate::error::{AttemptTimeout, IncompleteBody};
 use crate::policy::ErrorKind;
 use crate::resume::Interrupted;
+use http_retry_core::adapter::is_refusal_by_proxy;
 use std::error::Error;
 use std::io;
 
@@ -88,11 +89,28 @@ pub(super) fn kind_within_body(link: &(dyn Error + 'static)) -> Option<ErrorKind
     }
 }
 
-/// Reads the text of errors of hyper-util's and hyper-rustls's connectors that did not even try to connect.
+/// Reads an error of a connector that cannot connect, whatever the network does: by its kind, or by the text of the
+/// connectors of hyper-util, hyper-rustls and reqwest.
 pub(super) fn kind_by_connector(link: &(dyn Error + 'static)) -> Option<ErrorKind> {
+    const BAD_REQUESTS: [&str; 11] = [
+        "invalid URL",
+        "unsupported scheme",
+        "invalid dns name",
+        "Invalid Server Name",
+        "no host in url",
+        "socks proxy destination has no host",
+        "tunnel error: missing destination",
+        "SOCKS error: missing destination",
+        "SOCKS error: host address is more than",
+        "SOCKS error: IPV6 is not supported",
+        "SOCKS error: failed serialize request",
+    ];
     let text = link.to_string();
-    let bad_requests = ["invalid URL", "unsupported scheme", "invalid dns name"];
-    let is_bad_request = bad_requests.iter().any(|start| text.starts_with(start));
+    if is_refusal_by_proxy(&text) || text == "SOCKS error: failed parsing server response" {
+        return Some(ErrorKind::Proxy);
+    }
+    let is_bad_request = BAD_REQUESTS.iter().any(|start| text.starts_with(start))
+        || link.downcast_ref().is_some_and(is_refusal_to_connect);
     is_bad_request.then_some(ErrorKind::Request)
 }
 

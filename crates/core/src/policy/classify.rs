@@ -1,5 +1,7 @@
 //! The standard tables: the meaning of a status or a kind of error for a retry.
 
+pub(crate) mod texts;
+
 use http::StatusCode;
 use std::fmt;
 
@@ -165,8 +167,10 @@ pub enum ErrorKind {
     Tls,
     /// A certificate was refused, by either side, or the peers share no protocol.
     Certificate,
-    /// The server, or a connection that was closing, says that it did not process the request: HTTP/2 `GOAWAY` with
-    /// `NO_ERROR`, `REFUSED_STREAM`, or a request canceled before it was written.
+    /// A proxy refused the client, its credentials or its destination: 407 to a CONNECT, or a SOCKS refusal.
+    Proxy,
+    /// The server, or a connection that was closing, says that it did not process the request: HTTP/2 `GOAWAY` of a
+    /// stream before, `REFUSED_STREAM`, or a request canceled before it was written.
     NotProcessed,
     /// No response in time, after the request may have been sent.
     Timeout,
@@ -176,13 +180,15 @@ pub enum ErrorKind {
     Incomplete,
     /// The HTTP/2 stream or connection was reset for another reason.
     Http2,
-    /// The request could not be built: bad URL, unsupported scheme, invalid header.
+    /// The request could not be built or begun: bad URL, unsupported scheme, invalid header, or a connector that does
+    /// not try (`PermissionDenied`, `InvalidInput`, `Unsupported`).
     Request,
     /// Too many redirects, or a redirect that cannot be followed.
     Redirect,
     /// The caller's own request body failed.
     Body,
-    /// The response is not HTTP.
+    /// The response is not HTTP, its head is longer than the client accepts, or the server demands another protocol
+    /// (HTTP/2 `HTTP_1_1_REQUIRED`, `INADEQUATE_SECURITY`).
     Protocol,
     /// The response could not be decoded.
     Decode,
@@ -198,6 +204,7 @@ impl ErrorKind {
         Self::ConnectTimeout,
         Self::Tls,
         Self::Certificate,
+        Self::Proxy,
         Self::NotProcessed,
         Self::Timeout,
         Self::Reset,
@@ -220,6 +227,7 @@ impl ErrorKind {
             Self::ConnectTimeout => "connect_timeout",
             Self::Tls => "tls",
             Self::Certificate => "certificate",
+            Self::Proxy => "proxy",
             Self::NotProcessed => "not_processed",
             Self::Timeout => "timeout",
             Self::Reset => "reset",
@@ -257,8 +265,9 @@ impl ErrorKind {
             Self::Dns | Self::Connect | Self::ConnectTimeout | Self::Tls => {
                 (Class::Transient, Reach::Unsent)
             }
-            // Raised in the handshake, before any byte of the request.
-            Self::Certificate => (Class::Permanent, Reach::Unsent),
+            // Raised in the handshake, before any byte of the request. The same credentials are refused again, and may
+            // lock an account.
+            Self::Certificate | Self::Proxy => (Class::Permanent, Reach::Unsent),
             Self::NotProcessed => (Class::Transient, Reach::Refused),
             Self::Timeout | Self::Reset | Self::Incomplete | Self::Http2 => {
                 (Class::Transient, Reach::Ambiguous)

@@ -7,6 +7,7 @@ use http_retry_core::{ErrorKind, Reach};
 use http_retry_ureq::{
     RequestFailed, Retries, RetryBudget, RetryOverride, RetryPolicy, RetryReport, StopReason,
 };
+use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use ureq::http::{Request, Response};
@@ -142,9 +143,56 @@ fn retry_after_is_obeyed_and_too_long_a_wait_ends_the_request() {
 }
 
 /// The ends of an attempt without a response, and if a POST is repeated after them.
-fn ends_without_a_response() -> [(Step, bool, ErrorKind, Reach); 11] {
+fn ends_without_a_response() -> [(Step, bool, ErrorKind, Reach); 21] {
     use Reach::{Ambiguous, Unsent};
+    use io::ErrorKind as Io;
+    let fails_by = |kind, words| Step::FailsBy(kind, words);
+    let alert = "received fatal alert: InternalError";
+    let (rules, password) = (
+        "connection not allowed by ruleset",
+        "password authentication failed",
+    );
     [
+        (
+            fails_by(Io::Other, "host unreachable"),
+            true,
+            ErrorKind::Connect,
+            Unsent,
+        ),
+        (
+            fails_by(Io::InvalidData, alert),
+            true,
+            ErrorKind::Tls,
+            Unsent,
+        ),
+        (fails_by(Io::Other, rules), false, ErrorKind::Proxy, Unsent),
+        (
+            fails_by(Io::PermissionDenied, password),
+            false,
+            ErrorKind::Proxy,
+            Unsent,
+        ),
+        (
+            fails_by(Io::PermissionDenied, "no"),
+            false,
+            ErrorKind::Request,
+            Unsent,
+        ),
+        (
+            fails_by(Io::InvalidInput, "no"),
+            false,
+            ErrorKind::Request,
+            Unsent,
+        ),
+        (
+            fails_by(Io::Unsupported, "no"),
+            false,
+            ErrorKind::Request,
+            Unsent,
+        ),
+        (Step::Proxy(407), false, ErrorKind::Proxy, Unsent),
+        (Step::Proxy(403), false, ErrorKind::Proxy, Unsent),
+        (Step::Proxy(503), true, ErrorKind::Connect, Unsent),
         (Step::NoHost, true, ErrorKind::Dns, Unsent),
         (Step::NoResolver, true, ErrorKind::Dns, Unsent),
         (Step::Refused, true, ErrorKind::Connect, Unsent),

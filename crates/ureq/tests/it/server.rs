@@ -26,6 +26,10 @@ pub(crate) enum Step {
     Refused,
     /// The connector fails with an error of its own, in these words.
     Fails(String),
+    /// The connector fails with an I/O error.
+    FailsBy(io::ErrorKind, &'static str),
+    /// A proxy answers CONNECT with this status.
+    Proxy(u16),
     /// The connection is reset while it is made, as in a TLS handshake.
     HandshakeReset,
     HandshakeEof,
@@ -306,6 +310,11 @@ impl Connector<()> for Server {
         match self.step() {
             Step::Refused => return Err(io(io::ErrorKind::ConnectionRefused)),
             Step::Fails(words) => return Err(Error::Other(words.into())),
+            Step::FailsBy(kind, words) => return Err(Error::Io(io::Error::new(kind, words))),
+            Step::Proxy(status) => {
+                let reason = format!("proxy server responded {status}/{status}");
+                return Err(Error::ConnectProxyFailed(reason));
+            }
             Step::HandshakeReset => return Err(io(io::ErrorKind::ConnectionReset)),
             Step::HandshakeEof => return Err(io(io::ErrorKind::UnexpectedEof)),
             Step::BadCertificate => return Err(io(io::ErrorKind::InvalidData)),

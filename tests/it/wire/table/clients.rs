@@ -13,13 +13,16 @@ use http_retry::{Backoff, RetryPolicy};
 use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
+use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use reqwest::redirect::Policy;
+use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio::net::TcpStream;
 use tower::timeout::Timeout;
 use tower::util::BoxCloneSyncService;
-use tower::{BoxError, Layer, Service, ServiceExt};
+use tower::{BoxError, Layer, Service, ServiceExt, service_fn};
 
 /// Every time limit of a client.
 pub(crate) const LIMIT: Duration = Duration::from_secs(5);
@@ -32,8 +35,38 @@ pub(crate) struct Kit {
     pub(crate) tls: rustls::ClientConfig,
     pub(crate) http2: bool,
     pub(crate) limited: Limited,
+    /// How long a client waits for what it puts a limit on.
+    pub(crate) limit: Duration,
+    pub(crate) through: Through,
     /// Every request goes to a pooled connection whose end is noticed with it.
     pub(crate) stale: bool,
+}
+
+/// The way of a connection to its server.
+#[derive(Debug, Clone)]
+pub(crate) enum Through {
+    Nothing,
+    /// A proxy that gets a CONNECT, at this host and port.
+    Tunnel(String),
+    /// A SOCKS proxy, version 5.
+    Socks(String),
+    /// A connector that fails like this.
+    Failing(io::ErrorKind),
+}
+
+/// The name and the password for every proxy.
+const PROXY_USER: [&str; 2] = ["user", "secret"];
+
+impl Through {
+    /// The proxy's URL, if there is one.
+    fn proxy(&self) -> Option<String> {
+        let [user, password] = PROXY_USER;
+        match self {
+            Self::Tunnel(proxy) => Some(format!("http://{user}:{password}@{proxy}")),
+            Self::Socks(proxy) => Some(format!("socks5h://{user}:{password}@{proxy}")),
+            Self::Nothing | Self::Failing(_) => None,
+        }
+    }
 }
 
 impl Kit {
@@ -44,6 +77,8 @@ impl Kit {
             tls: trusting_nobody(),
             http2: false,
             limited: Limited::Nothing,
+            limit: LIMIT,
+            through: Through::Nothing,
             stale: false,
         }
     }
@@ -211,8 +246,12 @@ pub(crate) fn reqwest_client(kit: &Kit, redirects: Policy) -> reqwest::Client {
         .no_proxy();
     let builder = match kit.limited {
         Limited::Nothing => builder,
-        Limited::Connecting => builder.connect_timeout(LIMIT),
-        Limited::Answering => builder.timeout(LIMIT),
+        Limited::Connecting => builder.connect_timeout(kit.limit),
+        Limited::Answering => builder.timeout(kit.limit),
+    };
+    let builder = match kit.through.proxy() {
+        Some(proxy) => builder.proxy(reqwest::Proxy::all(proxy).unwrap()),
+        None => builder,
     };
     let builder = builder.redirect(redirects);
     let builder = if kit.http2 {
@@ -251,7 +290,7 @@ async fn by_hyper(kit: &Kit, order: Order, retries: &Retries) -> Ending {
     }
     let client = hyper_client(kit);
     match kit.limited {
-        Limited::Answering => through(Timeout::new(client, LIMIT), kit, order, retries).await,
+        Limited::Answering => through(Timeout::new(client, kit.limit), kit, order, retries).await,
         _ => through(client, kit, order, retries).await,
     }
 }
@@ -259,15 +298,42 @@ async fn by_hyper(kit: &Kit, order: Order, retries: &Retries) -> Ending {
 pub(crate) fn hyper_client(kit: &Kit) -> Client<HyperConnector, Payload> {
     let mut http = HttpConnector::new();
     http.enforce_http(false);
-    http.set_connect_timeout((kit.limited == Limited::Connecting).then_some(LIMIT));
-    let https = HttpsConnector::from((http, kit.tls.clone()));
-    let connector = match kit.limited {
-        Limited::Connecting => BoxCloneSyncService::new(Timeout::new(https, LIMIT)),
-        _ => BoxCloneSyncService::new(https),
+    http.set_connect_timeout((kit.limited == Limited::Connecting).then_some(kit.limit));
+    let uri = |proxy: &str| format!("http://{proxy}").parse::<http::Uri>().unwrap();
+    let [user, password] = PROXY_USER.map(str::to_owned);
+    let connector = match &kit.through {
+        Through::Nothing => over_tls(http, kit),
+        Through::Tunnel(proxy) => {
+            let basic = http::HeaderValue::from_static("Basic dXNlcjpzZWNyZXQ=");
+            over_tls(Tunnel::new(uri(proxy), http).with_auth(basic), kit)
+        }
+        Through::Socks(proxy) => {
+            let socks = SocksV5::new(uri(proxy), http).with_auth(user, password);
+            over_tls(socks, kit)
+        }
+        Through::Failing(kind) => {
+            let kind = *kind;
+            let failing =
+                service_fn(move |_| async move { Err(BoxError::from(io::Error::from(kind))) });
+            BoxCloneSyncService::new(failing)
+        }
     };
     Client::builder(TokioExecutor::new())
         .http2_only(kit.http2)
         .build(connector)
+}
+
+fn over_tls<T>(transport: T, kit: &Kit) -> HyperConnector
+where
+    T: Service<http::Uri, Response = TokioIo<TcpStream>> + Clone + Send + Sync + 'static,
+    T::Future: Send,
+    T::Error: Into<BoxError>,
+{
+    let https = HttpsConnector::from((transport, kit.tls.clone()));
+    match kit.limited {
+        Limited::Connecting => BoxCloneSyncService::new(Timeout::new(https, kit.limit)),
+        _ => BoxCloneSyncService::new(https),
+    }
 }
 
 async fn through<S>(service: S, kit: &Kit, order: Order, retries: &Retries) -> Ending

@@ -1,9 +1,10 @@
 //! What goes wrong, each with a server that makes it go wrong every time.
 
 pub(crate) mod errors;
+mod proxies;
 pub(crate) mod statuses;
 
-use super::clients::{Kit, LIMIT, Limited, Stack};
+use super::clients::{Kit, LIMIT, Limited, Stack, Through};
 use crate::in_time::IN_VAIN;
 use crate::wire::http2::server::{Http2Server, Turn};
 use crate::wire::server::{Act, FaultServer};
@@ -80,9 +81,10 @@ impl Situation {
     pub(crate) fn stacks(&self) -> impl Iterator<Item = Stack> {
         let stale = self.kit.stale;
         let is_uri = self.kit.url.parse::<http::Uri>().is_ok();
+        let own_connector = matches!(self.kit.through, Through::Failing(_));
         Stack::ALL.into_iter().filter(move |stack| match stack {
             Stack::Hyper => is_uri,
-            _ => !stale,
+            _ => !stale && !own_connector,
         })
     }
 

@@ -22,6 +22,8 @@ pub(crate) enum Greeting {
     Stall,
     /// Answers the hello with something that is not TLS.
     NotTls,
+    /// Answers the hello with this alert.
+    Alert(u8),
 }
 
 /// The server; it ends when it is dropped.
@@ -82,6 +84,11 @@ async fn refuse(stream: &mut TcpStream, greeting: &Greeting) {
         Greeting::ResetHandshake => stream.set_zero_linger().unwrap(),
         Greeting::NotTls => {
             let _ = stream.write_all(b"HTTP/1.1 400 Said\r\n\r\n").await;
+            read_to_end(stream).await;
+        }
+        Greeting::Alert(alert) => {
+            // A record of one fatal alert (RFC 8446, section 5.1).
+            let _ = stream.write_all(&[21, 3, 3, 0, 2, 2, *alert]).await;
             read_to_end(stream).await;
         }
         Greeting::Stall => read_to_end(stream).await,

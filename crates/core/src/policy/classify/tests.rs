@@ -161,7 +161,7 @@ fn each_list_of_all_variants_is_complete() {
     all_are!(Reach: Unsent Refused Ambiguous Answered);
     all_are!(DelaySource: Own Server Gate);
     all_are!(
-        ErrorKind: Dns Connect ConnectTimeout Tls Certificate NotProcessed Timeout Reset Incomplete
+        ErrorKind: Dns Connect ConnectTimeout Tls Certificate Proxy NotProcessed Timeout Reset Incomplete
         Http2 Request Redirect Body Protocol Decode Other
     );
     all_are!(

@@ -17,6 +17,7 @@ pub(crate) async fn all() -> Vec<Situation> {
     let mut rows = connecting().await;
     rows.extend(server_certificates().await);
     rows.extend(client_certificates().await);
+    rows.extend(super::proxies::all().await);
     rows.extend(http1().await);
     rows.extend(http2().await);
     rows.extend(of_the_caller().await);
@@ -37,6 +38,8 @@ async fn connecting() -> Vec<Situation> {
         Situation::greeting("TLS handshake closed", Greeting::CutHandshake, trust()).await,
         Situation::greeting("TLS handshake reset", Greeting::ResetHandshake, trust()).await,
         Situation::greeting("the server speaks no TLS", Greeting::NotTls, trust()).await,
+        Situation::greeting("TLS alert internal_error", Greeting::Alert(80), trust()).await,
+        Situation::greeting("TLS alert handshake_failure", Greeting::Alert(40), trust()).await,
     ]
 }
 
@@ -81,6 +84,13 @@ async fn client_certificates() -> Vec<Situation> {
         rows.push(Situation::greeting(refused, asks(), stranger).await);
         rows.push(Situation::greeting(missing, asks(), trusting(&ours)).await);
     }
+    let asks = || {
+        let version = &rustls::version::TLS13;
+        Greeting::Serve(serving_known_clients(ours.sign(HOST, 3000), &ours, version))
+    };
+    let name = "client certificate missing, TLS 1.3, HTTP/2";
+    let http2 = Situation::greeting(name, asks(), trusting(&ours)).await;
+    rows.push(http2.with(|kit| kit.http2 = true));
     rows
 }
 
