@@ -9,11 +9,14 @@ mod stale;
 
 use clients::{Log, Retries, Stack};
 use ending::Ending;
+use http_retry::ErrorKind;
 use http_retry::report::AttemptReport;
 use orders::Order;
 use situations::Situation;
 use std::fmt::Write;
 use std::fs;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
 
 #[tokio::test]
 #[expect(clippy::print_stdout, reason = "the table is there to be read")]
@@ -29,6 +32,37 @@ async fn every_row_of_the_two_tables() {
     }
     println!("{table}");
     check_design(&table);
+}
+
+/// As many runs of each row on several threads, or as many as `HTTP_RETRY_ROWS` says: a meaning that depends on which of
+/// two tasks comes first changes only there.
+const RUNS: usize = 1;
+
+/// A limit that passes by itself, since the clock of several threads cannot be moved.
+const SHORT: Duration = Duration::from_millis(10);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+#[expect(clippy::print_stdout, reason = "the counts are asked for")]
+async fn every_row_has_one_verdict_on_many_threads() {
+    let runs = std::env::var("HTTP_RETRY_ROWS").ok();
+    let runs = runs.map_or(RUNS, |runs| runs.parse().unwrap());
+    let chapter = fs::read_to_string(CHAPTER).unwrap();
+    let shown = table_of(&chapter);
+    let statuses = situations::statuses::all().await;
+    let errors = situations::errors::all().await;
+    for situation in statuses.into_iter().chain(errors) {
+        let situation = situation.with(|kit| kit.limit = SHORT);
+        let lost = LOST.load(Relaxed);
+        for run in 0..runs {
+            for row in rows_of(&situation).await.lines() {
+                assert!(shown.contains(row), "run {run} saw {row}");
+            }
+        }
+        let lost = LOST.load(Relaxed) - lost;
+        if lost > 0 {
+            println!("{}: {lost} lost reasons in {runs} runs", situation.name);
+        }
+    }
 }
 
 const HEAD: &str = "\
@@ -105,6 +139,24 @@ fn cell(orders: [String; 4]) -> Result<String, [String; 4]> {
 }
 
 async fn attempts_of(situation: &Situation, stack: Stack, order: Order) -> Vec<AttemptReport> {
+    // More tries than any run of bad luck takes.
+    const TRIES: usize = 10_000;
+    for _ in 0..TRIES {
+        let attempts = attempts_of_a_call(situation, stack, order).await;
+        // The row of a canceled request says what becomes of one whose reason is lost.
+        if !situation.races() || !attempts.iter().any(is_without_reason) {
+            return attempts;
+        }
+        LOST.fetch_add(1, Relaxed);
+    }
+    panic!("{} {stack:?} {order:?}: no reason", situation.name);
+}
+
+async fn attempts_of_a_call(
+    situation: &Situation,
+    stack: Stack,
+    order: Order,
+) -> Vec<AttemptReport> {
     let log = Log::default();
     let before = situation.requests();
     let retries = Retries::Told(log.clone());
@@ -123,15 +175,28 @@ async fn attempts_of(situation: &Situation, stack: Stack, order: Order) -> Vec<A
     attempts
 }
 
+/// How often a client lost the reason.
+static LOST: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether hyper says of an attempt that it was not begun, and no more.
+fn is_without_reason(attempt: &AttemptReport) -> bool {
+    attempt.error == Some(ErrorKind::NotProcessed)
+}
+
+const CHAPTER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/docs/design.md");
+
+fn table_of(chapter: &str) -> &str {
+    let (_, rest) = chapter.split_once("<!-- wire table: begin -->\n").unwrap();
+    let (table, _) = rest.split_once("<!-- wire table: end -->\n").unwrap();
+    table
+}
+
 /// The chapter on the design shows the table as it must be; `UPDATE_TABLES=1` writes there what was seen.
 fn check_design(table: &str) {
-    const CHAPTER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/docs/design.md");
-    const MARKS: [&str; 2] = ["<!-- wire table: begin -->\n", "<!-- wire table: end -->\n"];
     let chapter = fs::read_to_string(CHAPTER).unwrap();
-    let (before, rest) = chapter.split_once(MARKS[0]).unwrap();
-    let (shown, after) = rest.split_once(MARKS[1]).unwrap();
+    let shown = table_of(&chapter);
     if std::env::var_os("UPDATE_TABLES").is_some() {
-        let anew = [before, MARKS[0], table.trim(), "\n", MARKS[1], after].concat();
+        let anew = chapter.replace(shown, &format!("{}\n", table.trim()));
         fs::write(CHAPTER, anew).unwrap();
         return;
     }

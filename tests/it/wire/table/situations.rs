@@ -27,6 +27,9 @@ pub(crate) struct Situation {
     server: Server,
     /// Whether the server counts one request for each attempt.
     counted: bool,
+    /// Whether the reason may be lost between two tasks of a client, which then says no more than that it has not begun
+    /// to send the request.
+    races: bool,
 }
 
 enum Server {
@@ -46,6 +49,7 @@ impl Situation {
             kit,
             server,
             counted: false,
+            races: false,
         }
     }
 
@@ -72,6 +76,17 @@ impl Situation {
         Self { counted, ..self }
     }
 
+    fn racing(self) -> Self {
+        Self {
+            races: true,
+            ..self
+        }
+    }
+
+    pub(crate) fn races(&self) -> bool {
+        self.races
+    }
+
     pub(crate) fn with(mut self, change: impl FnOnce(&mut Kit)) -> Self {
         change(&mut self.kit);
         self
@@ -91,7 +106,8 @@ impl Situation {
     /// How many requests came, where the server counts one for each attempt.
     pub(crate) fn requests(&self) -> Option<usize> {
         match &self.server {
-            _ if !self.counted => None,
+            // A short limit may pass before a request arrives.
+            _ if !self.counted || self.kit.limit != LIMIT => None,
             Server::Fault(server) => Some(server.received().len()),
             Server::Http2(server) => Some(server.got().len()),
             _ => None,
@@ -110,6 +126,8 @@ impl Situation {
 
     async fn let_time_pass(&self) -> Infallible {
         match (&self.server, self.kit.limited) {
+            // Time passes by itself.
+            _ if self.kit.limit != LIMIT => std::future::pending().await,
             (Server::Fault(server), Limited::Answering) => {
                 let mut seen = server.received().len();
                 loop {

@@ -11,7 +11,7 @@ use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
@@ -42,18 +42,28 @@ impl Service<Request<Payload>> for StaleThenSend {
     }
 
     fn call(&mut self, request: Request<Payload>) -> Self::Future {
-        Box::pin(send_to_stale(self.url.clone(), request))
+        let url = self.url.clone();
+        Box::pin(async move {
+            loop {
+                let end = Arc::new(End::default());
+                let sent = send_to_stale(&url, request.clone(), &end).await;
+                // On several threads, the connection may notice its end first. The pool then makes another one.
+                if end.connections.load(Ordering::SeqCst) == 1 {
+                    return sent;
+                }
+            }
+        })
     }
 }
 
 async fn send_to_stale(
-    url: String,
+    url: &str,
     request: Request<Payload>,
+    end: &Arc<End>,
 ) -> Result<Response<Incoming>, legacy::Error> {
-    let end = Arc::new(End::default());
     let client = Client::builder(TokioExecutor::new())
         .retry_canceled_requests(false)
-        .build(connector(Arc::clone(&end)));
+        .build(connector(Arc::clone(end)));
     let first = Request::get(url)
         .body(Payload::of(Load::Usual, Order::Get))
         .unwrap();
@@ -74,6 +84,8 @@ async fn send_to_stale(
 struct End {
     came: Notify,
     told: AtomicBool,
+    /// How many connections were made.
+    connections: AtomicUsize,
 }
 
 type Connecting = Pin<Box<dyn Future<Output = Result<TokioIo<Deaf>, BoxError>> + Send>>;
@@ -86,6 +98,7 @@ fn connector(
 + Sync {
     tower::service_fn(move |uri: Uri| {
         let end = Arc::clone(&end);
+        end.connections.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {
             let stream = TcpStream::connect(uri.authority().unwrap().as_str()).await?;
             Ok(TokioIo::new(Deaf { stream, end }))

@@ -91,7 +91,10 @@ async fn client_certificates() -> Vec<Situation> {
     let name = "client certificate missing, TLS 1.3, HTTP/2";
     let http2 = Situation::greeting(name, asks(), trusting(&ours)).await;
     rows.push(http2.with(|kit| kit.http2 = true));
-    rows
+    // By TLS 1.3 the client has shaken hands when it is refused.
+    let is_late = |row: &Situation| row.name.contains("TLS 1.3");
+    let racing = |row| if is_late(&row) { row.racing() } else { row };
+    rows.into_iter().map(racing).collect()
 }
 
 async fn http1() -> Vec<Situation> {
@@ -132,7 +135,7 @@ async fn http2() -> Vec<Situation> {
         rows.push(Situation::turn(name, turn).await);
     }
     let http1 = Situation::act("HTTP/2 to a server of HTTP/1", Act::status(400)).await;
-    rows.push(http1.counted(false).with(|kit| kit.http2 = true));
+    rows.push(http1.counted(false).racing().with(|kit| kit.http2 = true));
     rows
 }
 
