@@ -104,7 +104,10 @@ impl Resolver<'_> {
 
     fn own_dialect(&self, name: &str, keys: &DialectKeys, chain: &mut Vec<Arc<str>>) -> Dialect {
         let rows = keys.rows.iter().flat_map(|List(rows)| rows);
-        let rows = rows.filter_map(|row| row.value.row());
+        let rows = rows.filter_map(|given| {
+            let row = given.value.row()?;
+            Some(row.origin(Arc::clone(&given.from)))
+        });
         let own = rows.fold(Dialect::named(name), Dialect::row);
         let header = keys.key_header.iter().map(|AddedHeader(name)| name.clone());
         let own = header.fold(own, Dialect::key_header);

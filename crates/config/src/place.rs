@@ -141,7 +141,8 @@ impl Resolver<'_> {
                     return;
                 }
                 let rows = rules.extras.class_rows.clone();
-                rules.extras.class_rows = rows.rule(Arc::clone(name), *row);
+                let row = row.origin(Arc::clone(&given.from));
+                rules.extras.class_rows = rows.rule(Arc::clone(name), row);
                 return;
             }
             RuleEffect::Retry(block) => self.retry_by(block, rules),

@@ -120,6 +120,8 @@ fn a_post_is_not_repeated_after_a_503() {
     );
 }
 
+const REPLAYED: &str = "HTTP/1.1 503 x\nidempotent-replayed: true\n";
+
 #[test]
 fn the_end_says_by_what_the_call_stopped() {
     let file = document("stops.yaml");
@@ -127,14 +129,15 @@ fn the_end_says_by_what_the_call_stopped() {
         ("orders", "services.orders.retry.stop_on"),
         ("accounts", "services.accounts.retry.retry_on"),
         ("models", "services.models.rules[0]"),
-        ("shop", "ours[0]"),
+        ("shop", "dialects.ours.rows[0]"),
+        ("pay", "stripe[0]"),
     ] {
         let arguments = ["replay", &file, "--service", service];
-        let text = run_with(&arguments, "HTTP/1.1 503 x\n").stdout;
+        let text = run_with(&arguments, REPLAYED).stdout;
         let end = text.lines().last().unwrap();
         assert!(end.contains(place) && !end.contains("as far as"), "{text}");
         let arguments = [&arguments[..], &["--format", "json"]].concat();
-        let json = run_with(&arguments, "HTTP/1.1 503 x\n").json();
+        let json = run_with(&arguments, REPLAYED).json();
         assert_eq!(json["stopped_by"], place);
     }
     let arguments = ["replay", &file, "--format", "json"];

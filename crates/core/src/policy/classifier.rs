@@ -89,6 +89,13 @@ pub trait Classify: Send + Sync + 'static {
         None
     }
 
+    /// Returns the place in a file where a row is written, for the report of a stop that is due to it
+    /// ([`RetryReport::stopped_by`](crate::RetryReport::stopped_by)). Default `None`: its name says enough.
+    fn row_origin(&self, row: u32) -> Option<Arc<str>> {
+        let _ = row;
+        None
+    }
+
     /// Returns the header in which the service takes an idempotency key, besides the usual ones. Default `None`. If
     /// several classifiers return one, the first counts. `build` refuses one that only a client sets, such as
     /// `content-length`.
@@ -147,6 +154,10 @@ impl Classify for Arc<dyn Classify> {
 
     fn row_name(&self, row: u32) -> Option<Arc<str>> {
         (**self).row_name(row)
+    }
+
+    fn row_origin(&self, row: u32) -> Option<Arc<str>> {
+        (**self).row_origin(row)
     }
 
     fn key_header(&self) -> Option<HeaderName> {
@@ -256,6 +267,14 @@ impl Classifiers {
         self.list
             .get(usize::from(row.classifier))?
             .row_name(row.row)
+    }
+
+    /// Returns the place where a row is written, or its name if that is not known.
+    pub(super) fn row_place(&self, row: RowId) -> Option<Arc<str>> {
+        let classifier = self.list.get(usize::from(row.classifier))?;
+        classifier
+            .row_origin(row.row)
+            .or_else(|| classifier.row_name(row.row))
     }
 
     pub(super) fn lines(&self) -> impl Iterator<Item = String> {

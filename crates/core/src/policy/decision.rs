@@ -3,6 +3,7 @@
 
 use super::bodies::RewriteBody;
 use super::rules::{DecidedBy, OutcomeList};
+use super::verdict::RowId;
 use http::HeaderMap;
 use std::borrow::Cow;
 use std::fmt;
@@ -144,6 +145,8 @@ pub(crate) struct Stop {
     pub(crate) by: DecidedBy,
     /// The list of outcomes that forbids another attempt, if one does.
     pub(crate) list: Option<OutcomeList>,
+    /// The row by which the outcome is permanent, if that is the reason.
+    pub(crate) row: Option<RowId>,
     /// Set if the outcome was worth another attempt, had one been left.
     pub(crate) worth_another: bool,
 }

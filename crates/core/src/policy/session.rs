@@ -353,6 +353,7 @@ impl RetrySession {
             why,
             by: self.decided_by,
             list: None,
+            row: None,
             worth_another: true,
         }
     }
@@ -400,8 +401,8 @@ impl RetrySession {
         self.judge(outcome, moment).map_err(|stop| stop.why)
     }
 
-    /// Returns the place of the list or rule for which [`plan`](Self::plan) allows no other attempt, such as
-    /// `services.files.retry.stop_on`, or `None` if it is due to neither.
+    /// Returns the place of the list, rule or row for which [`plan`](Self::plan) allows no other attempt, such as
+    /// `services.files.retry.stop_on`, or `None` if it is due to none.
     #[must_use]
     pub fn refused_by(&self, outcome: &Outcome<'_>, moment: Moment) -> Option<Arc<str>> {
         let stop = self.judge(outcome, moment).err()?;

@@ -125,7 +125,7 @@ impl RetryReport {
     /// | `stop_on` or `retry_on` of a document | its place, such as `services.orders.retry.stop_on` |
     /// | a rule of a document, or `otherwise` | its place, such as `services.orders.rules[0]` |
     /// | a list or rule in code | `stop_on`, `retry_on`, `otherwise`, or the rule's name |
-    /// | a row of a dialect that calls the outcome permanent | its name, such as `github[1]` |
+    /// | a row by which the outcome is permanent | its place, such as `dialects.shop.rows[0]`, or `github[1]` for one that is built in |
     ///
     /// ```
     /// # #[cfg(feature = "testing")] {
@@ -191,13 +191,10 @@ impl RetryReport {
         self.attempts.push(attempt);
     }
 
-    /// Sets the reason for the end, and the list or rule that it is due to, if it is due to one.
+    /// Sets the reason for the end, and the list, rule or row that it is due to, if it is due to one.
     pub(super) fn stop_at(&mut self, stop: StopReason, by: Option<Arc<str>>) {
-        let last = self.attempts.last();
-        let by_row =
-            last.filter(|last| stop == StopReason::NotRetryable && last.class == Class::Permanent);
-        self.stopped_by = by.or_else(|| by_row?.row.clone());
         self.stop = stop;
+        self.stopped_by = by;
     }
 
     pub(super) fn close(&mut self, tokens_left: Option<Decimal>, budget: Option<Arc<str>>) {

@@ -38,6 +38,11 @@ impl Classify for Dialect {
         Some(Arc::clone(&row.name))
     }
 
+    fn row_origin(&self, row: u32) -> Option<Arc<str>> {
+        let row = self.rows.get(usize::try_from(row).ok()?)?;
+        row.row.origin.clone()
+    }
+
     fn key_header(&self) -> Option<HeaderName> {
         self.key_header.clone()
     }

@@ -6,6 +6,7 @@ use http::Method;
 use http_retry_core::ConfigError;
 use http_retry_core::policy::Pointer;
 use http_retry_core::policy::rules::{Condition, Value};
+use std::sync::Arc;
 
 /// One row of a [`Dialect`](super::Dialect): a condition on a response, and the meaning of a response that matches.
 ///
@@ -30,6 +31,8 @@ pub struct Row {
     /// `true` if it names a status that is a success.
     pub(super) of_successes: bool,
     pub(super) refused: Option<ConfigError>,
+    /// The place in a file where it is written.
+    pub(super) origin: Option<Arc<str>>,
 }
 
 /// A row whose meaning is still to be set with [`RowBuilder::is`].
@@ -59,6 +62,15 @@ impl Row {
             when: condition,
             refused: None,
         }
+    }
+
+    /// Records the origin of the row for reports
+    /// ([`RetryReport::stopped_by`](http_retry_core::RetryReport::stopped_by)): its place in a file, for a program that
+    /// assembles dialects from files of its own. Default its name.
+    #[must_use]
+    pub fn origin(self, place: impl Into<Arc<str>>) -> Self {
+        let origin = Some(place.into());
+        Self { origin, ..self }
     }
 
     /// Checks that the row can work, as the policy's `build` does.
@@ -158,6 +170,7 @@ impl RowBuilder {
             refused: self.refused.or(meaning.refused.clone()).or(unfit),
             when: self.when,
             meaning,
+            origin: None,
         }
     }
 

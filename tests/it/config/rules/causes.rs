@@ -24,7 +24,7 @@ services:
   shared: {retry: calm, otherwise: classify}
   routed: {match: {host: api.example}, otherwise: classify, routes: [{name: all, match: {path: /**}, retry: {stop_on: [503]}}]}
   dialect: {dialect: ours, otherwise: classify}
-  class: {rules: [{when: {status: 503}, as: permanent}], otherwise: classify}
+  class: {rules: [{name: gone, when: {status: 503}, as: permanent}], otherwise: classify}
   rule: {rules: [{when: {status: 404}, do: fail}, {name: down, when: {status: 503}, do: stop}]}
   accept: {rules: [{name: down, when: {status: 503}, do: accept}]}
   fail: {rules: [{when: {status: 503}, do: fail}]}
@@ -53,7 +53,7 @@ fn a_stop_names_the_place_that_it_is_due_to() {
             NotRetryable,
             "services.routed.routes[0].retry.stop_on",
         ),
-        ("dialect", NotRetryable, "ours[0]"),
+        ("dialect", NotRetryable, "dialects.ours.rows[0]"),
         ("class", NotRetryable, "services.class.rules[0]"),
         ("rule", Stopped, "services.rule.rules[1]"),
         ("accept", Accepted, "services.accept.rules[0]"),

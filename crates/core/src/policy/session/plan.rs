@@ -64,12 +64,13 @@ impl RetrySession {
         };
         // `on_exhausted` replaces an outcome only if a limit was the reason, not the outcome itself.
         let worth_another = why.is_exhausted() && self.is_retryable(action, &evaluation);
-        let by_list = why == StopReason::NotRetryable && action.follows_lists();
-        let list = by_list.then(|| self.listed(&evaluation).refusing());
+        let refused = why == StopReason::NotRetryable && action.follows_lists();
+        let list = refused.then(|| self.listed(&evaluation).refusing());
         let stop = Stop {
             why,
             by,
             list: list.flatten(),
+            row: outcome.row().filter(|_| refused),
             worth_another,
         };
         self.failover_instead(stop, outcome, moment)
@@ -386,11 +387,14 @@ impl RetrySession {
         self.policy.0.rules.policy_by(by).unwrap_or(&self.policy)
     }
 
-    /// Returns the place of the list or rule that a stop is due to, or `None` if it is due to neither.
+    /// Returns the place of the list, rule or row that a stop is due to, or `None` if it is due to none.
     pub(super) fn cause_of(&self, stop: Stop) -> Option<Arc<str>> {
         if let Some(list) = stop.list {
             let rules = &self.policy_by(stop.by).0.rules;
             return Some(rules.place_of(list.as_str()));
+        }
+        if let Some(row) = stop.row {
+            return self.policy.0.classifiers.row_place(row);
         }
         let by = Some(stop.by).filter(|_| stop.why.is_of_rule());
         match by? {

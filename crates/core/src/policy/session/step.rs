@@ -282,8 +282,8 @@ impl RetrySession {
         self.matched_rule(self.decided_by)?.name.as_ref()
     }
 
-    /// Returns the place of the list or rule that ended the request, such as `services.orders.retry.stop_on`; `stop_on`
-    /// or the rule's name if it is set in code. Returns `None` if neither did, and before the end.
+    /// Returns the place of the list, rule or row that ended the request, such as `services.orders.retry.stop_on`, or
+    /// its name if it is set in code. Returns `None` if none did, and before the end.
     #[must_use]
     pub fn stopped_by(&self) -> Option<Arc<str>> {
         self.cause_of(self.stopped?)
