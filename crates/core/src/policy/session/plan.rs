@@ -271,12 +271,8 @@ impl RetrySession {
             return Err(StopReason::WaitsExhausted);
         }
         self.check_resend(evaluation)?;
-        // The response to a poll says when to come back, success or not.
-        let requested = evaluation
-            .outcome
-            .server_hints(evaluation.moment.wall)
-            .delay();
-        let asked = accepted_delay(requested.unwrap_or_default(), evaluation.policy)?;
+        let requested = self.delay_of_poll(evaluation).unwrap_or_default();
+        let asked = accepted_delay(requested, evaluation.policy)?;
         let asked = asked.filter(|asked| is_worth_a_wait(*asked));
         let n = counters.waits.saturating_add(1);
         let own = match (wait.delay, asked) {
@@ -299,6 +295,17 @@ impl RetrySession {
             ..counters
         });
         Ok(plan)
+    }
+
+    /// Returns the time after which the server wants to be asked again, which the response to a poll says, success or
+    /// not.
+    fn delay_of_poll(&self, evaluation: &Evaluation<'_>) -> Option<Duration> {
+        let (outcome, moment) = (evaluation.outcome, evaluation.moment);
+        if outcome.class() == Class::Success {
+            outcome.server_hints(moment.wall).delay()
+        } else {
+            self.demanded_delay(outcome, moment, evaluation.policy)
+        }
     }
 
     /// Plans one more attempt, which is not counted as anything else yet.

@@ -6,7 +6,8 @@ mod pages;
 use super::longest_spread;
 use super::*;
 use crate::policy::Methods;
-use crate::policy::{Backoff, Class, DelaySource, ErrorKind, Jitter, Reach};
+use crate::policy::rules::{Condition, Rule, Wait};
+use crate::policy::{Backoff, Class, DelaySource, ErrorKind, Jitter, Reach, Verdict};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -310,6 +311,25 @@ fn gated_delay(policy: &RetryPolicy, asked: &'static str, random: u64) -> Durati
     let plan = plan(&session, &refused, Moment::default().with_random(random));
     assert_eq!(plan.source(), DelaySource::Gate);
     plan.delay
+}
+
+#[test]
+fn a_wait_lasts_as_long_as_a_body_or_a_table_asks() {
+    let throttled = Verdict::new(Class::Throttled, Reach::Answered);
+    for verdict in [
+        throttled.asking_for(SECOND * 20),
+        throttled.at_least(SECOND * 20),
+    ] {
+        let poll = Rule::when(Condition::status([503]).unwrap()).wait(Wait::new().at_most(2));
+        let builder = policy().to_builder().rule(poll);
+        let builder = builder.classify(move |_: &Outcome<'_>| Some(verdict));
+        let policy = builder.build().unwrap();
+        let headers = HeaderMap::new();
+        let outcome = policy.classify(response(503, &headers));
+        let plan = plan(&session(&policy, &Method::GET), &outcome, Moment::default());
+        // With the spread.
+        assert!(plan.delay >= SECOND * 20 && plan.delay <= SECOND * 24);
+    }
 }
 
 #[test]
