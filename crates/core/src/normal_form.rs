@@ -6,8 +6,10 @@
 //! # Source
 //!
 //! RFC 3986 sections 6.2.2 (case, percent-encoding, dot segments) and 6.2.3 (ports). Then consecutive slashes count as one,
-//! and a final dot of the host is left out: most servers and resolvers agree.
+//! and a final dot of the host is left out: most servers and resolvers agree. A path keeps its final slash, since failovers
+//! send it, but patterns match with and without it: many servers route both to one handler.
 
+use crate::policy::rules::matches_glob;
 use crate::policy::without_port;
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -87,7 +89,16 @@ pub(crate) fn normal_scheme(scheme: &str) -> &str {
     }
 }
 
-/// Returns the normal form of a pattern for paths, in which `*` matches any text.
+/// Returns `true` if a path matches a pattern, both in their normal form. A final slash of the path does not matter, and
+/// `/v1/*` also matches `/v1`.
+pub(crate) fn matches_path(pattern: &str, path: &str) -> bool {
+    let is_whole = |path: &str| pattern.strip_suffix("/*") == Some(path);
+    let matches = |path: &str| matches_glob(pattern, path) || is_whole(path);
+    matches(path) || path.strip_suffix('/').is_some_and(matches)
+}
+
+/// Returns the normal form of a pattern for paths, in which `*` matches any text. It has no final slash, which does not
+/// matter to [`matches_path`].
 ///
 /// # Errors
 ///
@@ -103,7 +114,11 @@ pub fn path_pattern(pattern: &str) -> Result<String, &'static str> {
         return Ok(pattern.into_owned());
     }
     let path = resolved(start, segments, |segment| segment.contains('*'));
-    path.ok_or("a path that a request can have: leave out the .. behind a *")
+    let mut path = path.ok_or("a path that a request can have: leave out the .. behind a *")?;
+    if path.len() > 1 && path.ends_with('/') {
+        path.pop();
+    }
+    Ok(path)
 }
 
 /// Returns the normal form of a pattern for hosts: a host, optionally with a port, and optionally with a `*` for its first

@@ -1,8 +1,7 @@
 //! Matching of requests to services and routes, and values by host pattern.
 
 use super::RequestHead;
-use crate::normal_form::has_valid_port;
-use crate::policy::rules::matches_glob;
+use crate::normal_form::{has_valid_port, matches_path};
 use crate::policy::{is_host_like, without_port};
 use http::{Method, Uri};
 use std::borrow::Cow;
@@ -62,7 +61,7 @@ impl Matching {
                 .then(|| (!host.contains('*'), host.len()))
         })?;
         let path = best(&self.paths, |path| {
-            is_on(path, &head.path).then_some(path.len())
+            matches_path(path, &head.path).then_some(path.len())
         })?;
         Some((host, path, u8::saturating_add(scheme, method)))
     }
@@ -75,11 +74,6 @@ fn best<T, R: Ord + Default>(wanted: &[T], rank: impl Fn(&T) -> Option<R>) -> Op
     } else {
         wanted.iter().filter_map(rank).max()
     }
-}
-
-fn is_on(pattern: &str, path: &str) -> bool {
-    let whole = pattern.strip_suffix("/*");
-    matches_glob(pattern, path) || whole.is_some_and(|whole| whole == path)
 }
 
 /// The form of a base URL, for error messages.

@@ -63,7 +63,7 @@ fn spelled(random: &mut Random) -> String {
             _ => url.push(char::from(letter)),
         }
     }
-    url
+    url + ["", "/", "//", "/."][random.size(4)]
 }
 
 /// Sends a POST to this URL through a network that fails by this seed, and returns how many requests were received.

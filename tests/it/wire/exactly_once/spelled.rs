@@ -181,7 +181,7 @@ fn written(path: &str, random: &mut Random) -> String {
             _ => written.push(char::from(letter)),
         }
     }
-    written
+    written + random.one_of(&["", "", "/", "/%2E//"])
 }
 
 /// Plays one schedule; its seed stands in every complaint.

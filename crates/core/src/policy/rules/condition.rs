@@ -7,6 +7,7 @@ mod value;
 
 use crate::error::ConfigError;
 use crate::error_body::{ErrorBody, work};
+use crate::normal_form::matches_path;
 use crate::policy::classify::{Class, ErrorKind};
 use crate::policy::outcome::Outcome;
 use crate::policy::request_facts::RequestLine;
@@ -363,7 +364,7 @@ impl Test {
             }
             Self::Path(patterns) => outcome.request().is_some_and(|request| {
                 let mut patterns = patterns.iter();
-                patterns.any(|pattern| matches_glob(pattern, request.path()))
+                patterns.any(|pattern| matches_path(pattern, request.path()))
             }),
             Self::Keyed => outcome.request().is_some_and(RequestLine::is_keyed),
             Self::Method(methods) => input.method.is_some_and(|own| methods.contains(own)),

@@ -13,9 +13,9 @@ impl Condition {
         Self::of(Test::Method(vec![method]))
     }
 
-    /// Holds for requests to a path that matches this pattern, in which `*` matches anything, slashes too. The query is
-    /// ignored. If the path is not known, the condition does not hold. Pattern and path are compared in their normal form:
-    /// `//v1/%70ay` is `/v1/pay`.
+    /// Holds for requests to a path that matches this pattern, in which `*` matches anything, slashes too; `/v1/*` also
+    /// matches `/v1`. The query and a final slash are ignored. If the path is not known, the condition does not hold.
+    /// Pattern and path are compared in their normal form: `//v1/%70ay` is `/v1/pay`.
     ///
     /// ```
     /// use http::Method;
