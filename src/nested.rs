@@ -1,47 +1,19 @@
-//! A mark that is set while an attempt is polled, by which retry layers notice each other and the redirects of clients.
+//! The attempts of retry layers, which notice each other and the redirects of clients.
 //!
-//! The mark is a thread-local, so it costs no allocation and works even if a request's extensions are private. An
-//! attempt that continues in another task loses it. There only an extension of the request shows an outer layer, and a
-//! redirect is known only to belong to some attempt.
+//! The mark of the attempt under way is a thread-local of the core. An attempt that continues in another task loses it.
+//! There only an extension of the request shows an outer layer, and a redirect is known only to belong to some attempt.
 
-use http_retry_core::adapter::Redirected;
-use std::cell::Cell;
+use http_retry_core::adapter::{self, AttemptFlags, PollGuard, Redirected};
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The identity of a layer, unique while the layer is in use.
-pub(crate) type LayerId = NonZeroUsize;
-
-thread_local! {
-    static POLLED: Cell<PolledAttempt> = const {
-        Cell::new(PolledAttempt { outermost: None, signs: RedirectSigns::None })
-    };
-}
-
-/// The attempt that this thread polls.
-#[derive(Debug, Clone, Copy)]
-struct PolledAttempt {
-    /// The outermost layer whose attempt it is.
-    outermost: Option<LayerId>,
-    /// The signs of redirects that the innermost attempt has shown in this poll.
-    signs: RedirectSigns,
-}
-
-/// The signs of redirects that a client shows. The greatest of an attempt counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-enum RedirectSigns {
-    None,
-    FollowsNone,
-    Followed,
-}
+pub(crate) use http_retry_core::adapter::LayerId;
 
 /// Returns `true` if the current poll is part of an attempt of an outer retry layer.
 pub(crate) fn is_inside() -> bool {
-    POLLED.get().outermost.is_some()
+    adapter::outermost().is_some()
 }
 
 /// Records that a client follows a redirect, and the path of the first request: in every attempt that is polled on
@@ -51,28 +23,21 @@ pub(crate) fn is_inside() -> bool {
     expect(dead_code, reason = "no other client follows redirects")
 )]
 pub(crate) fn follows_redirect(path: Option<&str>) {
-    let polled = POLLED.get();
-    if polled.outermost.is_some() {
-        let signs = RedirectSigns::Followed;
-        POLLED.set(PolledAttempt { signs, ..polled });
-    }
-    record_redirect(path, polled.outermost);
+    record_redirect(path, adapter::follows_redirect());
 }
 
 /// Records that the client of every attempt that is polled on this thread follows no redirects.
 #[cfg(any(all(feature = "reqwest", feature = "testing"), test))]
 pub(crate) fn follows_no_redirects() {
-    let polled = POLLED.get();
-    let signs = polled.signs.max(RedirectSigns::FollowsNone);
-    POLLED.set(PolledAttempt { signs, ..polled });
+    adapter::follows_no_redirects();
 }
 
-/// One attempt of a layer, which sets the mark while it is polled, and the redirects seen in it.
+/// One attempt of a layer, which sets the mark while it is polled, and what is reported of it.
 #[derive(Debug)]
 pub(crate) struct AttemptMark {
     /// `false` for a layer that repeats nothing, which sets no mark.
     repeats: bool,
-    signs: AtomicU8,
+    flags: AttemptFlags,
     /// The number of redirects in the whole process when the attempt began.
     before: u32,
 }
@@ -81,7 +46,7 @@ impl AttemptMark {
     pub(crate) fn new(repeats: bool) -> Self {
         Self {
             repeats,
-            signs: AtomicU8::new(RedirectSigns::None as u8),
+            flags: AttemptFlags::default(),
             before: count(),
         }
     }
@@ -93,7 +58,7 @@ impl AttemptMark {
     /// Sets the mark of this attempt until the guard is dropped.
     #[inline]
     pub(crate) fn polled(&self, layer: LayerId) -> Option<PollGuard<'_>> {
-        self.repeats.then(|| PollGuard::new(self, layer))
+        self.repeats.then(|| self.flags.polled(layer))
     }
 
     /// Polls a part of the attempt under its mark.
@@ -104,56 +69,13 @@ impl AttemptMark {
 
     /// Returns `true` if the client followed a redirect in the task that polls this attempt.
     pub(crate) fn is_redirected(&self) -> bool {
-        self.shows(RedirectSigns::Followed)
-    }
-
-    /// Returns `true` if the client has told that it follows no redirects, and followed none.
-    fn follows_none(&self) -> bool {
-        self.shows(RedirectSigns::FollowsNone)
-    }
-
-    fn shows(&self, signs: RedirectSigns) -> bool {
-        self.signs.load(Ordering::Relaxed) == signs as u8
+        self.flags.is_redirected()
     }
 
     /// Returns `true` if a redirect since the attempt began may be its own, followed in another task.
     pub(crate) fn may_be_redirected_elsewhere(&self, layer: LayerId, path: Option<&str>) -> bool {
-        let outermost = POLLED.get().outermost.unwrap_or(layer);
+        let outermost = adapter::outermost().unwrap_or(layer);
         has_new_redirect(self.before, path, outermost)
-    }
-}
-
-/// A guard that restores the mark of the outer attempt when it is dropped.
-pub(crate) struct PollGuard<'a> {
-    mark: &'a AttemptMark,
-    before: PolledAttempt,
-}
-
-impl<'a> PollGuard<'a> {
-    #[inline]
-    fn new(mark: &'a AttemptMark, layer: LayerId) -> Self {
-        let before = POLLED.get();
-        POLLED.set(PolledAttempt {
-            outermost: before.outermost.or(Some(layer)),
-            // A redirect of an earlier inner attempt is not one of this attempt.
-            signs: RedirectSigns::None,
-        });
-        Self { mark, before }
-    }
-}
-
-impl Drop for PollGuard<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        let signs = POLLED.get().signs;
-        if signs > RedirectSigns::None {
-            self.mark.signs.fetch_max(signs as u8, Ordering::Relaxed);
-        }
-        // The outer attempt has followed every redirect that an inner one has.
-        POLLED.set(PolledAttempt {
-            signs: self.before.signs.max(signs),
-            ..self.before
-        });
     }
 }
 
@@ -291,7 +213,7 @@ impl RedirectTracker<'_> {
         };
         let unknown = match self.redirects.mode {
             _ if self.mark.is_redirected() => return Redirected::Yes,
-            _ if self.mark.follows_none() || !evidence.may_follow => false,
+            _ if self.mark.flags.follows_none() || !evidence.may_follow => false,
             _ if self.redirects.disproved.load(Ordering::Relaxed) => true,
             RedirectMode::Nothing => true,
             RedirectMode::Watched => may_be_unseen(),
@@ -338,15 +260,10 @@ mod tests {
     }
 
     #[test]
-    fn the_mark_ends_with_the_poll_even_by_a_panic() {
+    fn a_layer_that_repeats_nothing_leaves_the_mark_as_it_is() {
         let [outer, inner] = layers();
-        let polled = std::panic::catch_unwind(|| {
-            AttemptMark::new(true).around(outer, || {
-                AttemptMark::new(false).around(inner, || assert!(is_inside()));
-                std::panic::resume_unwind(Box::new(()));
-            })
-        });
-        assert!(polled.is_err() && !is_inside());
+        let inside = || AttemptMark::new(false).around(inner, is_inside);
+        assert!(!inside() && AttemptMark::new(true).around(outer, inside));
     }
 
     #[test]
@@ -380,7 +297,7 @@ mod tests {
         });
         let seen = marks.each_ref().map(AttemptMark::is_redirected);
         assert_eq!(seen, [true, true, false]);
-        assert!(told.follows_none() && !around.follows_none());
+        assert!(told.flags.follows_none() && !around.flags.follows_none());
     }
 
     #[test]

@@ -6,6 +6,9 @@
 //! retries by hand needs a [`RetryPolicy`](crate::policy::RetryPolicy) and a
 //! [`RetryBudget`](crate::budget::RetryBudget), and nothing from here.
 
+pub use crate::attempt::mark::{
+    AttemptFlags, LayerId, PollGuard, follows_no_redirects, follows_redirect, outermost,
+};
 pub use crate::budget::NEVER_REFILLS;
 pub use crate::budget::bucket::BudgetTerms;
 pub use crate::budget::payment::{PaymentResult, PendingRetry};

@@ -1,0 +1,3 @@
+//! The attempt under way.
+
+pub(crate) mod mark;
