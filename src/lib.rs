@@ -41,6 +41,7 @@
 //! | let an operator set all of it in a file | [`config::RetryConfig`] |
 //! | call a language model | [`llm`], [`gate::Gate`] |
 //! | set something for one request | [`RetryOverride`] |
+//! | send requests of your own in a layer below | [`attempt::sent`] |
 //! | see what happened | [`RetryReport`], [`report`] |
 //! | resume a download that broke off | [`resume`] |
 //! | decide without a client | [`policy`] |
@@ -135,7 +136,7 @@ pub use http_retry_dialects::llm;
 pub use http_retry_fleet as fleet;
 
 #[doc(inline)]
-pub use http_retry_core::{budget, gate, policy, route, services};
+pub use http_retry_core::{attempt, budget, gate, policy, route, services};
 
 pub use budget::{RetryBudget, RetryBudgetBuilder, ServiceBudgets};
 pub use client::{Replay, ReplayBody, RetryBody};

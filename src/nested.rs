@@ -3,7 +3,8 @@
 //! The mark of the attempt under way is a thread-local of the core. An attempt that continues in another task loses it.
 //! There only an extension of the request shows an outer layer, and a redirect is known only to belong to some attempt.
 
-use http_retry_core::adapter::{self, AttemptFlags, PollGuard, Redirected};
+use http_retry_core::adapter::{self, AttemptFlags, EarlierRequests, PollGuard};
+use http_retry_core::attempt::AttemptHandle;
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -161,17 +162,21 @@ pub(crate) enum RedirectMode {
     Watched,
 }
 
-/// The tracker of one attempt's redirects.
+/// The tracker of one attempt's requests.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct RedirectTracker<'a> {
+pub(crate) struct RequestTracker<'a> {
     pub(crate) redirects: &'a Redirects,
     pub(crate) layer: LayerId,
     pub(crate) mark: &'a AttemptMark,
+    /// The attempt's handle for other tasks, if it has one.
+    pub(crate) handle: Option<&'a AttemptHandle>,
 }
 
-/// The evidence of redirects that the client of an attempt shows.
+/// The evidence of several requests that the client of an attempt shows.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct RedirectEvidence<'a> {
+pub(crate) struct RequestEvidence<'a> {
+    /// `true` if the attempt may be any number of requests.
+    pub(crate) may_be_several: bool,
     /// `true` if the client may follow redirects itself.
     pub(crate) may_follow: bool,
     /// The request's path, if it is known.
@@ -202,27 +207,30 @@ impl Redirects {
     }
 }
 
-impl RedirectTracker<'_> {
-    /// Judges if the client followed a redirect in this attempt. `harmless` is `true` if the request may be processed
-    /// twice.
-    pub(crate) fn redirected(&self, harmless: bool, evidence: RedirectEvidence<'_>) -> Redirected {
+impl RequestTracker<'_> {
+    /// Judges if the attempt sent another request before the one that its outcome belongs to. `harmless` is `true` if the
+    /// request may be processed twice.
+    pub(crate) fn earlier(&self, harmless: bool, evidence: RequestEvidence<'_>) -> EarlierRequests {
         self.redirects.check(self.mark, evidence.urls);
         let may_be_unseen = || {
             self.mark
                 .may_be_redirected_elsewhere(self.layer, evidence.path)
         };
-        let unknown = match self.redirects.mode {
-            _ if self.mark.is_redirected() => return Redirected::Yes,
+        let has_sent =
+            self.mark.flags.has_sent() || self.handle.is_some_and(AttemptHandle::has_sent);
+        let redirects_unknown = match self.redirects.mode {
+            _ if self.mark.is_redirected() || has_sent => return EarlierRequests::Some,
+            _ if evidence.may_be_several => return EarlierRequests::Unknown { harmless },
             _ if self.mark.flags.follows_none() || !evidence.may_follow => false,
             _ if self.redirects.disproved.load(Ordering::Relaxed) => true,
             RedirectMode::Nothing => true,
             RedirectMode::Watched => may_be_unseen(),
             RedirectMode::Off => false,
         };
-        if unknown {
-            Redirected::Unknown { harmless }
+        if redirects_unknown {
+            EarlierRequests::RedirectsUnknown { harmless }
         } else {
-            Redirected::No
+            EarlierRequests::None
         }
     }
 }
@@ -358,21 +366,25 @@ mod redirects_tests {
     fn a_response_from_another_url_disproves_the_mode_for_good() {
         let redirects = Redirects::with_mode(RedirectMode::Off);
         let mark = AttemptMark::new(true);
-        let tracker = RedirectTracker {
+        let tracker = RequestTracker {
             redirects: &redirects,
             layer: LayerId::MIN,
             mark: &mark,
+            handle: None,
         };
         let redirected = |requested, final_url| {
-            let evidence = RedirectEvidence {
+            let evidence = RequestEvidence {
                 may_follow: true,
-                path: None,
                 urls: Some((requested, final_url)),
+                ..RequestEvidence::default()
             };
-            tracker.redirected(false, evidence)
+            tracker.earlier(false, evidence)
         };
-        let unknown = Redirected::Unknown { harmless: false };
-        assert_eq!(redirected("http://h/a", "http://h/a"), Redirected::No);
+        let unknown = EarlierRequests::RedirectsUnknown { harmless: false };
+        assert_eq!(
+            redirected("http://h/a", "http://h/a"),
+            EarlierRequests::None
+        );
         assert_eq!(redirected("http://h/a", "http://h/b"), unknown);
         assert_eq!(redirected("http://h/a", "http://h/a"), unknown);
     }

@@ -17,9 +17,9 @@ use std::sync::Arc;
 
 /// Retries async operations under a policy and a budget, by the same rules as HTTP requests.
 ///
-/// The policy judges an operation by its errors and by [`idempotent`](Self::idempotent). An operation has no URL, no
-/// headers and no body, so rules about those do not match, and it does not fail over. Clones share the budget and the
-/// gate.
+/// The policy judges an operation by its errors. It is repeated only if it is [`idempotent`](Self::idempotent), or if it
+/// sends [one request](Self::one_request) and that was not processed. An operation has no URL, no headers and no body, so
+/// rules about those do not match, and it does not fail over. Clones share the budget and the gate.
 ///
 /// ```
 /// # #[cfg(feature = "testing")] {
@@ -76,6 +76,7 @@ pub struct Runner {
     service: Arc<str>,
     facts: RequestFacts,
     slot: Option<ReportSlot>,
+    one_request: bool,
 }
 
 impl Runner {
@@ -131,18 +132,58 @@ impl Runner {
             service: Arc::default(),
             facts: RequestFacts::operation(),
             slot: None,
+            one_request: false,
         }
     }
 
     engine_settings!();
     redirect_settings!();
 
-    /// Declares the operation safe to repeat, or not. Default `false`: it is repeated only after errors that the
-    /// classifier judges [`Reach::Unsent`](crate::Reach::Unsent) or [`Reach::Refused`](crate::Reach::Refused).
+    /// Declares the operation safe to repeat, or not. Default `false`: it is not repeated, unless it sends
+    /// [`one_request`](Self::one_request).
     #[must_use]
     pub fn idempotent(self, idempotent: bool) -> Self {
         Self {
             facts: self.facts.idempotent(idempotent),
+            ..self
+        }
+    }
+
+    /// Declares that an attempt of the operation sends at most one request, so that it is not a sequence of steps.
+    ///
+    /// Its error is then about that request, and if the error says that it was not processed
+    /// ([`Reach::Unsent`](crate::Reach::Unsent), [`Reach::Refused`](crate::Reach::Refused)), the operation is repeated
+    /// even if it is not [`idempotent`](Self::idempotent). Without this setting the error may be that of a second
+    /// request, and says nothing of the first: the run ends with
+    /// [`StopReason::RequestsUnknown`](crate::StopReason::RequestsUnknown).
+    ///
+    /// ```
+    /// # #[cfg(feature = "testing")] {
+    /// use futures_util::FutureExt;
+    /// use http_retry::RetryPolicy;
+    /// use http_retry::run::Runner;
+    /// use http_retry::testing::ManualRuntime;
+    /// use std::io;
+    ///
+    /// let runner = Runner::on(ManualRuntime::new(), RetryPolicy::background());
+    /// let refused = || async { Err::<(), _>(io::Error::from(io::ErrorKind::ConnectionRefused)) };
+    /// let attempts = |runner: Runner| {
+    ///     let mut attempts = 0;
+    ///     let run = runner.run_by_policy(|attempt| {
+    ///         attempts = attempt.number();
+    ///         refused()
+    ///     });
+    ///     assert!(run.now_or_never().unwrap().is_err());
+    ///     attempts
+    /// };
+    /// assert_eq!(attempts(runner.clone()), 1);
+    /// assert_eq!(attempts(runner.one_request()), 5);
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn one_request(self) -> Self {
+        Self {
+            one_request: true,
             ..self
         }
     }
@@ -193,6 +234,7 @@ impl Runner {
         E: Send,
     {
         self.call(Operation {
+            one_request: self.one_request,
             judge: ByFunction(judge),
             operation,
             types: PhantomData,
@@ -225,6 +267,7 @@ impl Runner {
         E: Send + 'static,
     {
         self.call(Operation {
+            one_request: self.one_request,
             judge: ByPolicy,
             operation,
             types: PhantomData,

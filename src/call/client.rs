@@ -7,6 +7,7 @@ use crate::error::LayerError;
 use crate::policy::{Attempt, ErrorKind, Outcome, RetryPolicy};
 use http::{HeaderName, HeaderValue};
 use http_retry_core::adapter::is_grpc;
+use http_retry_core::attempt::AttemptHandle;
 use std::any::Any;
 use std::future::Future;
 use std::task::{Context, Poll};
@@ -32,10 +33,12 @@ pub trait Client: Sized {
         false
     }
 
+    /// Sends an attempt. `handle` is for layers below in another task; the request's extensions have it already.
     fn send(
         &mut self,
         request: Self::Request,
         attempt: Attempt,
+        handle: Option<AttemptHandle>,
     ) -> impl Future<Output = AttemptResult<Self>>;
 
     /// Keeps later requests off the connection of the last attempt, which was cut or ended with this error.
@@ -46,6 +49,11 @@ pub trait Client: Sized {
     /// Returns `true` if the connection of the last attempt is known, so that [`leave_connection`](Self::leave_connection)
     /// has an effect after a response.
     fn can_leave_connection(&self) -> bool {
+        false
+    }
+
+    /// Returns `true` if an attempt that fails may have sent any number of requests.
+    fn may_send_several(&self) -> bool {
         false
     }
 

@@ -18,6 +18,7 @@ use crate::route::Route;
 use crate::runtime::within;
 use http_retry_core::adapter::{AttemptSpan, CallKind, GateKey, ReportRecorder, Subject};
 use http_retry_core::adapter::{Command, Event};
+use http_retry_core::attempt::{self, AttemptHandle};
 use std::future::{Future, pending, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
@@ -53,8 +54,11 @@ pub(crate) struct CallState<C: Client> {
     pub(super) narrower: Vec<(GateKey, HeldPermit)>,
     /// `true` if the client must be polled for readiness before the next attempt.
     pub(super) must_poll_ready: bool,
-    /// The redirects seen in the last attempt.
+    /// What was seen of the last attempt, and its handle for other tasks.
     pub(super) mark: AttemptMark,
+    pub(super) handle: Option<AttemptHandle>,
+    /// The handle to an attempt of an outer layer in another task.
+    pub(super) outer: Option<AttemptHandle>,
     pub(super) limit: Option<Limit>,
     pub(super) saved: Option<SavedOf<C>>,
     /// `None` until an attempt has ended.
@@ -156,6 +160,7 @@ impl<C: Client> Driver<C> {
         state.head = head_copy;
         state.gate_key = gate_key.unwrap_or_default();
         state.mark = mark;
+        state.outer = options.outer().cloned();
         state.saved = saved;
         Self::with_state(client, requests, state, start)
     }
@@ -280,6 +285,11 @@ impl<C: Client> Driver<C> {
         let Some(saved) = state.saved.take().filter(is_whole) else {
             return Err(state.fail(StopReason::BodyNotReplayable));
         };
+        if state.session.may_have_done_harm() {
+            // If this layer stands further in, an outer attempt sends more than the request of its outcome.
+            attempt::sent();
+            state.outer.iter().for_each(AttemptHandle::sent);
+        }
         // From here on the retry is sent: drop the last response, make a failover final, and spend the tokens.
         if let Some(last) = &mut state.last {
             last.result = None;
@@ -338,7 +348,9 @@ impl<C: Client> Driver<C> {
             let sent = {
                 let mut request = request;
                 state.number(&mut request, attempt);
-                mark.around(layer, || span.around(|| client.send(request, attempt)))
+                let handle = state.handle.clone();
+                let send = || client.send(request, attempt, handle);
+                mark.around(layer, || span.around(send))
             };
             let mut sent = pin!(sent);
             let poll = |cx: &mut Context<'_>| {
@@ -403,6 +415,8 @@ impl<C: Client> CallState<C> {
             narrower: Vec::new(),
             must_poll_ready: false,
             mark: AttemptMark::new(false),
+            handle: None,
+            outer: None,
             limit: None,
             saved: None,
             last: None,
@@ -453,11 +467,13 @@ impl<C: Client> CallState<C> {
         (span, Attempt::new(self.recorder.number(), timeout))
     }
 
-    /// Adds the number of the attempt, for the server or for a layer in another task.
-    fn number(&self, request: &mut C::Request, attempt: Attempt) {
+    /// Adds the number of the attempt, for the server or for a layer in another task, and a handle for the latter.
+    fn number(&mut self, request: &mut C::Request, attempt: Attempt) {
         if self.engine.across_tasks || attempt.number() > 1 {
+            let handle = self.handle.insert(AttemptHandle::default());
             if let Some(extensions) = C::Requests::extensions_mut(request) {
                 extensions.insert(attempt);
+                extensions.insert(handle.clone());
             }
         }
         number::<C::Requests, _>(self.engine.attempt_header.as_ref(), request, attempt);

@@ -9,7 +9,7 @@ use crate::engine::Engine;
 use crate::error::{AttemptTimeout, LayerError};
 use crate::gate::GatedCall;
 use crate::nested::AttemptMark;
-use crate::nested::{RedirectEvidence, RedirectTracker};
+use crate::nested::{RequestEvidence, RequestTracker};
 use crate::policy::{
     Class, ErrorBody, ErrorKind, Moment, Outcome, RequestLine, StopReason, Verdict,
 };
@@ -19,7 +19,8 @@ use http_retry_core::adapter::{
     BodyProbe, BodyRequirement, Command, Event, Inspected, StreamHolder,
 };
 use http_retry_core::adapter::{
-    BrokenAnswer, CallEnd, CallKind, GateKey, GateRequest, Redirected, RouteOf, public_authority,
+    BrokenAnswer, CallEnd, CallKind, EarlierRequests, GateKey, GateRequest, RouteOf,
+    public_authority,
 };
 use std::future::pending;
 use std::ops::ControlFlow;
@@ -53,10 +54,10 @@ impl<C: Client> CallState<C> {
     ) -> Command {
         let line = self.session.request();
         let head = self.saved_head();
-        let mut evidence = RedirectEvidence {
+        let mut evidence = RequestEvidence {
             may_follow: C::may_follow(),
             path: head.map(|head| head.path()),
-            urls: None,
+            ..RequestEvidence::default()
         };
         let mut error_type = None;
         let outcome = match &result {
@@ -71,6 +72,7 @@ impl<C: Client> CallState<C> {
             }
             Err(error) => {
                 let facts = client.error_facts(self.session.policy(), error);
+                evidence.may_be_several = client.may_send_several();
                 evidence.may_follow |= facts.may_follow;
                 evidence.path = evidence.path.or(facts.path);
                 let is_unknown = facts.outcome.error_kind() == Some(ErrorKind::Other);
@@ -78,10 +80,10 @@ impl<C: Client> CallState<C> {
                 facts.outcome
             }
         };
-        let redirected = self.redirected(&self.mark, evidence);
+        let earlier = self.earlier_requests(&self.mark, evidence);
         // Set before the verdict, since `record` reads it.
         self.last.get_or_insert_default().error_type = error_type;
-        let outcome = outcome.redirected(redirected).for_request(line.as_deref());
+        let outcome = outcome.after_others(earlier).for_request(line.as_deref());
         let outcome = with_connection(client, outcome);
         let command = match judged {
             Some(verdict) => {
@@ -151,13 +153,18 @@ impl<C: Client> CallState<C> {
             .attempt_ended(&outcome, at, by, error_type, is_done);
     }
 
-    fn redirected(&self, mark: &AttemptMark, evidence: RedirectEvidence<'_>) -> Redirected {
-        let tracker = RedirectTracker {
+    fn earlier_requests(
+        &self,
+        mark: &AttemptMark,
+        evidence: RequestEvidence<'_>,
+    ) -> EarlierRequests {
+        let tracker = RequestTracker {
             redirects: &self.engine.redirects,
             layer: self.engine.id(),
             mark,
+            handle: self.handle.as_ref(),
         };
-        tracker.redirected(self.session.is_idempotent_by_itself(), evidence)
+        tracker.earlier(self.session.is_idempotent_by_itself(), evidence)
     }
 
     /// Judges an outcome again, with the evidence from its body.
@@ -279,13 +286,13 @@ impl<C: Client> CallState<C> {
     /// since no retry follows and no error could report the timeout; its result is judged when it comes.
     pub(super) async fn cut(&mut self, mark: &AttemptMark) -> Option<Command> {
         let head = self.saved_head();
-        let evidence = RedirectEvidence {
+        let evidence = RequestEvidence {
             may_follow: C::may_follow(),
             path: head.map(|head| head.path()),
-            urls: None,
+            ..RequestEvidence::default()
         };
-        let redirected = self.redirected(mark, evidence);
-        self.time_is_up(Some(redirected)).await
+        let earlier = self.earlier_requests(mark, evidence);
+        self.time_is_up(Some(earlier)).await
     }
 
     /// Decides the command after an attempt whose response was not whole in its time. The caller gets the response as
@@ -297,9 +304,9 @@ impl<C: Client> CallState<C> {
         }
     }
 
-    /// `redirected` is `None` if the head of the response had arrived.
-    async fn time_is_up(&mut self, redirected: Option<Redirected>) -> Option<Command> {
-        let is_answered = redirected.is_none();
+    /// `earlier` is `None` if the head of the response had arrived.
+    async fn time_is_up(&mut self, earlier: Option<EarlierRequests>) -> Option<Command> {
+        let is_answered = earlier.is_none();
         let timeout = self.limit.map_or(Duration::ZERO, |limit| limit.timeout);
         let mut error = AttemptTimeout::new(timeout).on_attempt(self.recorder.number());
         if self.time_left() == Some(Duration::ZERO) {
@@ -311,8 +318,8 @@ impl<C: Client> CallState<C> {
         let text = ErrorBody::of_words(&format!("timeout: {error}"));
         let line = self.session.request();
         let outcome = Outcome::error(ErrorKind::Timeout).with_body(&text);
-        let outcome = match redirected {
-            Some(redirected) => outcome.redirected(redirected),
+        let outcome = match earlier {
+            Some(earlier) => outcome.after_others(earlier),
             None => outcome.after_an_answer(),
         };
         let mut outcome = outcome.for_request(line.as_deref());

@@ -12,6 +12,7 @@ use crate::report::ReportSlot;
 use crate::route::Route;
 use http::{Extensions, Method};
 use http_retry_core::adapter::{Budgets, GateKey, Subject, is_logged};
+use http_retry_core::attempt::AttemptHandle;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,6 +32,8 @@ struct RequestSettings {
     settings: Option<RetryOverride>,
     slot: Option<ReportSlot>,
     rest: Option<RestOfDownload>,
+    /// The handle to an attempt of an outer layer, for a layer that repeats the request all the same.
+    outer: Option<AttemptHandle>,
     /// Set only for a request that is not saved.
     unsaved: Option<Box<UnsavedRequest>>,
 }
@@ -88,6 +91,9 @@ impl RequestOptions {
         self.nested |= extensions.get::<Attempt>().is_some();
         self.nested &= !own.is_some_and(RetryOverride::ignores_nesting);
         self.set(own, extensions.get().cloned());
+        if let Some(outer) = extensions.get::<AttemptHandle>().filter(|_| !self.nested) {
+            self.own.get_or_insert_default().outer = Some(outer.clone());
+        }
         // A request that is sent once continues no download.
         let rest = if self.off { None } else { extensions.get() };
         if let Some(rest) = rest {
@@ -98,12 +104,15 @@ impl RequestOptions {
     fn set(&mut self, settings: Option<&RetryOverride>, slot: Option<ReportSlot>) {
         self.off = settings == Some(&OFF);
         let settings = settings.filter(|_| !self.off).cloned();
-        let rest = self.own.as_ref().and_then(|own| own.rest);
-        self.own = (settings.is_some() || slot.is_some() || rest.is_some()).then(|| {
+        let before = self.own.take();
+        let (rest, outer) = before.map_or((None, None), |own| (own.rest, own.outer));
+        let has_any = settings.is_some() || slot.is_some() || rest.is_some() || outer.is_some();
+        self.own = has_any.then(|| {
             Box::new(RequestSettings {
                 settings,
                 slot,
                 rest,
+                outer,
                 unsaved: None,
             })
         });
@@ -119,6 +128,10 @@ impl RequestOptions {
 
     pub(super) fn slot(&self) -> Option<&ReportSlot> {
         self.own.as_ref()?.slot.as_ref()
+    }
+
+    pub(super) fn outer(&self) -> Option<&AttemptHandle> {
+        self.own.as_ref()?.outer.as_ref()
     }
 
     /// Returns `true` if the layer only passes the request on.

@@ -8,6 +8,7 @@ use crate::error::LayerError;
 use crate::policy::{Attempt, ErrorKind, RetryPolicy};
 use ::reqwest::{Request, Response};
 use http::Extensions;
+use http_retry_core::attempt::AttemptHandle;
 use reqwest_middleware::{Error, Next, Result};
 use std::any::type_name;
 
@@ -27,7 +28,12 @@ impl Client for MiddlewareChain<'_> {
     type Responses = Wrapped;
     type Error = Error;
 
-    async fn send(&mut self, request: Request, attempt: Attempt) -> Result<Response> {
+    async fn send(
+        &mut self,
+        request: Request,
+        attempt: Attempt,
+        handle: Option<AttemptHandle>,
+    ) -> Result<Response> {
         if attempt.number() > 1 {
             *self.extensions = self.before.clone();
         }
@@ -36,7 +42,7 @@ impl Client for MiddlewareChain<'_> {
             return self.next.clone().run(request, self.extensions).await;
         }
         // For inner layers only: the caller's extensions must not keep the mark.
-        let marked = MarkedExtensions::new(self.extensions, attempt);
+        let marked = MarkedExtensions::new(self.extensions, attempt, handle);
         self.next.clone().run(request, marked.extensions).await
     }
 
@@ -74,12 +80,19 @@ impl Client for MiddlewareChain<'_> {
 /// Extensions that hold the attempt until this is dropped, also if the attempt is cut.
 struct MarkedExtensions<'a> {
     extensions: &'a mut Extensions,
-    outer: Option<Attempt>,
+    outer: (Option<Attempt>, Option<AttemptHandle>),
 }
 
 impl<'a> MarkedExtensions<'a> {
-    fn new(extensions: &'a mut Extensions, attempt: Attempt) -> Self {
-        let outer = extensions.insert(attempt);
+    fn new(
+        extensions: &'a mut Extensions,
+        attempt: Attempt,
+        handle: Option<AttemptHandle>,
+    ) -> Self {
+        let outer = (extensions.insert(attempt), extensions.remove());
+        if let Some(handle) = handle {
+            extensions.insert(handle);
+        }
         Self { extensions, outer }
     }
 }
@@ -87,8 +100,13 @@ impl<'a> MarkedExtensions<'a> {
 impl Drop for MarkedExtensions<'_> {
     fn drop(&mut self) {
         self.extensions.remove::<Attempt>();
-        if let Some(outer) = self.outer {
-            self.extensions.insert(outer);
+        self.extensions.remove::<AttemptHandle>();
+        let (attempt, handle) = (self.outer.0.take(), self.outer.1.take());
+        if let Some(attempt) = attempt {
+            self.extensions.insert(attempt);
+        }
+        if let Some(handle) = handle {
+            self.extensions.insert(handle);
         }
     }
 }

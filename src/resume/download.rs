@@ -212,6 +212,8 @@ impl<B> Download<B> {
             received: self.received,
             terms: &self.terms,
         };
+        // An operation that reads this body sends more than the request that began it.
+        http_retry_core::attempt::sent();
         match self.sender.get().resend(&rest) {
             Some(sending) => {
                 self.progress.count_resume();

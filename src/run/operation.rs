@@ -7,12 +7,15 @@ use crate::client::requests::{RequestEdit, Requests, SaveOptions, sealed::Sealed
 use crate::client::responses::Opaque;
 use crate::policy::{Attempt, ErrorKind, Outcome, RetryPolicy, Verdict};
 use http::{Extensions, HeaderMap};
+use http_retry_core::attempt::AttemptHandle;
 use std::any::type_name;
 use std::future::Future;
 use std::marker::PhantomData;
 
 /// An operation as the driver sees it.
 pub(super) struct Operation<J, O, T, E> {
+    /// Set if the operation sends one request.
+    pub(super) one_request: bool,
     pub(super) judge: J,
     pub(super) operation: O,
     pub(super) types: PhantomData<fn() -> Result<T, E>>,
@@ -109,8 +112,17 @@ where
     type Responses = Opaque;
     type Error = E;
 
-    fn send(&mut self, (): (), attempt: Attempt) -> impl Future<Output = AttemptResult<Self>> {
+    fn send(
+        &mut self,
+        (): (),
+        attempt: Attempt,
+        _: Option<AttemptHandle>,
+    ) -> impl Future<Output = AttemptResult<Self>> {
         (self.operation)(attempt)
+    }
+
+    fn may_send_several(&self) -> bool {
+        !self.one_request
     }
 
     fn error_facts<'a>(&self, policy: &RetryPolicy, error: &'a E) -> ErrorFacts<'a> {

@@ -13,6 +13,7 @@ use crate::client::responses::Responses;
 use crate::engine::{Engine, Routes};
 use crate::error::LayerError;
 use crate::policy::{Attempt, ErrorKind, RetryPolicy};
+use http_retry_core::attempt::AttemptHandle;
 use pin_project_lite::pin_project;
 use std::any::{Any, TypeId, type_name};
 use std::error::Error;
@@ -468,6 +469,7 @@ where
         &mut self,
         mut request: Q,
         attempt: Attempt,
+        _: Option<AttemptHandle>,
     ) -> impl Future<Output = AttemptResult<Self>> {
         self.capture_connection(&mut request, attempt);
         let response = self.service.call(request);

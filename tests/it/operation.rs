@@ -3,6 +3,7 @@
 mod budgets;
 mod by_policy;
 mod nested;
+mod several_requests;
 mod time_limits;
 mod told;
 
@@ -123,8 +124,9 @@ fn policy() -> RetryPolicyBuilder {
         .backoff(Backoff::fixed(DELAY).jitter(Jitter::None))
 }
 
+/// A runner of operations that send one request.
 fn runner(policy: RetryPolicyBuilder) -> Runner {
-    Runner::on(ManualRuntime::new(), policy.build().unwrap())
+    Runner::on(ManualRuntime::new(), policy.build().unwrap()).one_request()
 }
 
 fn idempotent(policy: RetryPolicyBuilder) -> Runner {

@@ -17,5 +17,6 @@ mod recorded_bodies;
 mod reports;
 mod request_settings;
 mod server_delays;
+mod several_requests;
 mod shared_bodies;
 mod stack;

@@ -28,7 +28,7 @@ pub use crate::policy::bodies::{
 pub use crate::policy::classifier::OwnError;
 pub use crate::policy::classify::texts::{is_refusal_by_proxy, kind_of_tls_text};
 pub use crate::policy::framing::{CLIENT_HEADER, client_header, frame_body, is_client_header};
-pub use crate::policy::outcome::Redirected;
+pub use crate::policy::outcome::earlier::EarlierRequests;
 pub use crate::policy::rules::CannedResponse;
 pub use crate::policy::rules::condition::Evidence;
 pub use crate::policy::rules::names::NamesUsed;

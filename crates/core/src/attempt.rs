@@ -1,3 +1,84 @@
-//! The attempt under way.
+//! The attempt under way, for layers below a retry layer that send requests of their own.
+//!
+//! A retry layer judges an attempt by its outcome, which belongs to one request. A layer below may send several: an audit
+//! record after an order, or a second copy of a request that is slow. If the last one is refused, the attempt looks as if
+//! nothing had been processed, and all of it is repeated, the order too. So such a layer calls [`sent`] before every
+//! request but the first, or stands outside of the retry layer.
+//!
+//! ```
+//! use http_retry_core::attempt;
+//! # async fn send(_: &str) -> Result<(), std::io::Error> { Ok(()) }
+//!
+//! /// Sends an order, and then the record of it.
+//! async fn order_and_record() -> Result<(), std::io::Error> {
+//!     send("order").await?;
+//!     // From here on the order may have been processed, whatever becomes of the record.
+//!     attempt::sent();
+//!     send("record").await
+//! }
+//! ```
+//!
+//! What an attempt may have done is the sum of what its requests may have done: after `sent`, no outcome of the attempt
+//! counts as [`Reach::Unsent`](crate::Reach::Unsent) or [`Reach::Refused`](crate::Reach::Refused), so only a request that
+//! is idempotent is repeated. A call too many loses such a retry, and a call too few may send a request twice.
+//!
+//! The retry layers of this project report themselves: one further in, when it repeats a request that may have been
+//! processed, and a download, when it requests its rest.
 
 pub(crate) mod mark;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Records that the attempt under way sends another request than the one before.
+///
+/// Call it in the task that polls the attempt: in `Service::call` or `Middleware::handle`, in the future that these
+/// return, or in a middleware of ureq. In another task use the [`AttemptHandle`] of the request. Outside of an attempt it
+/// does nothing.
+pub fn sent() {
+    mark::sent();
+}
+
+/// A handle to the attempt that sends a request, in the extensions of that request, for a layer in another task.
+///
+/// A repeated request has one. The request of a first attempt has none, unless the retry layer works `across_tasks`.
+///
+/// ```
+/// use http_retry_core::attempt::AttemptHandle;
+///
+/// fn send_another<B>(request: &http::Request<B>) {
+///     if let Some(attempt) = request.extensions().get::<AttemptHandle>() {
+///         attempt.sent();
+///     }
+///     // ..
+/// }
+/// # send_another(&http::Request::new(()));
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct AttemptHandle(Arc<AtomicBool>);
+
+impl AttemptHandle {
+    /// Records that the attempt sends another request than the one before, as [`sent`] does.
+    pub fn sent(&self) {
+        // Relaxed order is enough: whatever brings the outcome to the layer above orders this before it.
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns `true` if [`sent`](Self::sent) was called.
+    #[must_use]
+    pub fn has_sent(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handle_is_of_one_attempt() {
+        let (attempt, other) = (AttemptHandle::default(), AttemptHandle::default());
+        attempt.clone().sent();
+        assert!(attempt.has_sent() && !other.has_sent());
+    }
+}

@@ -10,7 +10,7 @@
 )]
 
 pub mod adapter;
-mod attempt;
+pub mod attempt;
 pub mod budget;
 mod error;
 mod error_body;

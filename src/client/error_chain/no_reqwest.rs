@@ -2,7 +2,7 @@
 //! errors.
 
 use super::BoxError;
-use crate::nested::RedirectEvidence;
+use crate::nested::RequestEvidence;
 use crate::policy::RetryPolicy;
 use std::any::Any;
 use std::error::Error;
@@ -22,8 +22,8 @@ impl ReqwestFacts {
     }
 }
 
-pub(crate) fn redirect_evidence<'a>(_: &RetryPolicy, _: &'a dyn Any) -> RedirectEvidence<'a> {
-    RedirectEvidence::default()
+pub(crate) fn redirect_evidence<'a>(_: &RetryPolicy, _: &'a dyn Any) -> RequestEvidence<'a> {
+    RequestEvidence::default()
 }
 
 pub(crate) fn without_url(error: BoxError) -> BoxError {

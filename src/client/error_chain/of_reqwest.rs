@@ -1,7 +1,7 @@
 //! The errors of reqwest, and the boxes that they come in.
 
 use super::{BoxError, known, links};
-use crate::nested::RedirectEvidence;
+use crate::nested::RequestEvidence;
 use crate::policy::RetryPolicy;
 use std::any::Any;
 use std::error::Error;
@@ -33,20 +33,20 @@ impl ReqwestFacts {
 pub(crate) fn redirect_evidence<'a>(
     policy: &RetryPolicy,
     error: &'a dyn Any,
-) -> RedirectEvidence<'a> {
+) -> RequestEvidence<'a> {
     let known = policy.own_error(error).or_else(|| known(error));
     let mut links = known.into_iter().flat_map(links);
     match links.find_map(|link| link.downcast_ref::<::reqwest::Error>()) {
-        Some(error) => RedirectEvidence {
+        Some(error) => RequestEvidence {
             may_follow: true,
             // The URL in a status error may be the target of a redirect.
             path: error
                 .url()
                 .filter(|_| !error.is_status())
                 .map(::reqwest::Url::path),
-            urls: None,
+            ..RequestEvidence::default()
         },
-        None => RedirectEvidence::default(),
+        None => RequestEvidence::default(),
     }
 }
 

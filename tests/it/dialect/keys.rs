@@ -49,7 +49,7 @@ fn a_key_counts_in_the_header_of_its_service() {
 #[test]
 fn an_operation_says_when_to_come_back() {
     let clock = ManualRuntime::new();
-    let runner = Runner::on(clock.clone(), RetryPolicy::background());
+    let runner = Runner::on(clock.clone(), RetryPolicy::background()).one_request();
     let busy = Verdict::new(Class::Throttled, Reach::Refused);
     let judge = |_: &()| busy.asking_for(Duration::from_secs(90));
     let run = runner.run(judge, |attempt| async move {

@@ -31,7 +31,7 @@ fn an_error_that_was_taught_says_when_to_come_back() {
         _ => None,
     });
     let runtime = ManualRuntime::new();
-    let runner = Runner::on(runtime.clone(), policy.build().unwrap());
+    let runner = Runner::on(runtime.clone(), policy.build().unwrap()).one_request();
     assert_eq!(now(runner.run_by_policy(fail_with_number)), Err(Failed(2)));
     assert!(runtime.sleeps()[0] >= SECOND * 90);
 }

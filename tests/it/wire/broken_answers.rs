@@ -44,7 +44,8 @@ where
     T: Send,
 {
     let log = Log::default();
-    let runner = Runner::on(ManualRuntime::new(), policy()).redirects_off();
+    let runner = Runner::on(ManualRuntime::new(), policy()).one_request();
+    let runner = runner.redirects_off();
     let runner = runner.observer(log.clone()).idempotent(idempotent);
     let run = runner.run_by_policy(|_| operation());
     let _result = in_time(run).await;

@@ -88,7 +88,8 @@ impl Stack {
                 sent.await.is_err()
             }
             Self::Runner => {
-                let runner = Runner::on(ManualRuntime::new(), policy).redirects_watched();
+                let runner = Runner::on(ManualRuntime::new(), policy).one_request();
+                let runner = runner.redirects_watched();
                 let runner = runner.report_to(slot.clone());
                 let sent = runner.run_by_policy(|_| {
                     let request = request.clone().map(reqwest::Body::wrap);

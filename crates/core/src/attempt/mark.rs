@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 pub type LayerId = NonZeroUsize;
 
 const REDIRECTED: u8 = 1;
-const FOLLOWS_NONE: u8 = 2;
+const SENT: u8 = 2;
+const FOLLOWS_NONE: u8 = 4;
 
 thread_local! {
     static POLLED: Cell<PolledAttempt> = const { Cell::new(PolledAttempt { outermost: None, flags: 0 }) };
@@ -21,6 +22,11 @@ struct PolledAttempt {
     outermost: Option<LayerId>,
     /// What the innermost attempt has done in this poll.
     flags: u8,
+}
+
+/// Records in every attempt that this thread polls that a layer below sends another request.
+pub(crate) fn sent() {
+    report(SENT);
 }
 
 /// Records a flag. Returns the outermost layer whose attempt this thread polls, or `None` outside of an attempt.
@@ -89,6 +95,12 @@ impl AttemptFlags {
         self.has(FOLLOWS_NONE) && !self.is_redirected()
     }
 
+    /// Returns `true` if a layer below has sent more than one request.
+    #[must_use]
+    pub fn has_sent(&self) -> bool {
+        self.has(SENT)
+    }
+
     fn has(&self, flag: u8) -> bool {
         self.0.load(Ordering::Relaxed) & flag != 0
     }
@@ -128,24 +140,24 @@ mod tests {
         let [around, within, later] = &attempts;
         let outer = around.polled(LAYER);
         let inner = within.polled(LAYER);
-        assert_eq!(follows_redirect(), Some(LAYER));
+        sent();
         drop(inner);
         drop(later.polled(LAYER));
         drop(outer);
         assert_eq!(
-            attempts.each_ref().map(AttemptFlags::is_redirected),
+            attempts.each_ref().map(AttemptFlags::has_sent),
             [true, true, false]
         );
-        assert!(!around.follows_none());
+        assert!(!around.is_redirected());
     }
 
     #[test]
     fn outside_of_an_attempt_nobody_is_told() {
-        assert!(follows_redirect().is_none());
+        sent();
         let attempt = AttemptFlags::default();
         drop(attempt.polled(LAYER));
-        assert!(follows_redirect().is_none());
-        assert!(!attempt.is_redirected() && outermost().is_none());
+        sent();
+        assert!(!attempt.has_sent() && outermost().is_none());
     }
 
     #[test]

@@ -226,6 +226,9 @@ pub enum StopReason {
     /// The response or error says that the request was not processed, but the client may have followed a redirect
     /// first, so it may be about a later request.
     RedirectsUnknown,
+    /// The error says that the request was not processed, but the operation may have sent several, and the error
+    /// belongs to the last one.
+    RequestsUnknown,
     /// The server asks for a longer wait than the policy's `max_server_delay`.
     ServerDelayTooLong,
     /// The next attempt would start at or after the deadline. If that is known in advance, the request ends without the
@@ -258,6 +261,7 @@ impl StopReason {
         Self::BodyNotReplayable,
         Self::NotIdempotent,
         Self::RedirectsUnknown,
+        Self::RequestsUnknown,
         Self::ServerDelayTooLong,
         Self::DeadlineExceeded,
         Self::BudgetExhausted,
@@ -280,6 +284,7 @@ impl StopReason {
             Self::BodyNotReplayable => "body_not_replayable",
             Self::NotIdempotent => "not_idempotent",
             Self::RedirectsUnknown => "redirects_unknown",
+            Self::RequestsUnknown => "requests_unknown",
             Self::ServerDelayTooLong => "server_delay_too_long",
             Self::DeadlineExceeded => "deadline_exceeded",
             Self::BudgetExhausted => "budget_exhausted",
@@ -314,6 +319,11 @@ impl StopReason {
                 "The client may have followed a redirect, and the server have processed the request before it: give the \
                  client http_retry::reqwest::redirect_policy and say redirects_watched() to the retry layer, or \
                  redirects_off() where it follows none."
+            }
+            Self::RequestsUnknown => {
+                "The operation may have sent several requests, and a server may have processed one before this error: \
+                 write .one_request() on the Runner if an attempt sends one request, or .idempotent(true) if the operation \
+                 may be repeated."
             }
             Self::ServerDelayTooLong => {
                 "The server asks for a longer wait than the policy allows (max_server_delay)."

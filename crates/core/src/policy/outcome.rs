@@ -1,5 +1,7 @@
 //! The outcome of one attempt.
 
+pub(crate) mod earlier;
+
 use super::classify::{Class, ErrorKind, MISDIRECTED, Reach, standard_status};
 use super::decision::StopReason;
 use super::reason::Reason;
@@ -9,6 +11,7 @@ use crate::error_body::ErrorBody;
 use crate::policy::bodies::media_type;
 use crate::policy::rules::{lines as lines_of, parts as parts_of, values as values_of};
 use crate::server_hints::{HeaderSet, Quota, ServerHints, is_invitation, time_of};
+use earlier::EarlierRequests;
 use http::{HeaderMap, HeaderName, StatusCode};
 use std::fmt;
 use std::time::Duration;
@@ -43,25 +46,9 @@ pub struct Outcome<'a> {
     misdirected: bool,
     /// The hints in the response's head, if they have been read.
     hints: Option<&'a ServerHints>,
-    redirected: Redirected,
+    earlier: EarlierRequests,
     /// The request that the outcome belongs to, if it is known.
     request: Option<&'a RequestLine>,
-}
-
-/// The redirects that the client followed before this outcome, which then belongs to a later request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "an adapter must know each")]
-pub enum Redirected {
-    /// The attempt followed none.
-    No,
-    /// It followed one.
-    Yes,
-    /// Not known. If processing the request twice is harmless, it matters only to a server that has not seen the
-    /// request.
-    Unknown {
-        /// Set if processing the request twice is harmless.
-        harmless: bool,
-    },
 }
 
 #[derive(Clone, Copy)]
@@ -82,7 +69,7 @@ impl<'a> Outcome<'a> {
             answered: false,
             misdirected: false,
             hints: None,
-            redirected: Redirected::No,
+            earlier: EarlierRequests::None,
             request: None,
         }
     }
@@ -391,25 +378,28 @@ impl<'a> Outcome<'a> {
 }
 
 impl<'a> Outcome<'a> {
-    /// Returns this outcome with the redirects before it, if there were any; later verdicts do not change that.
+    /// Returns this outcome with the requests before its own, if there were any; later verdicts do not change that.
     #[must_use]
-    pub fn redirected(self, redirected: Redirected) -> Self {
-        Self { redirected, ..self }
+    pub fn after_others(self, earlier: EarlierRequests) -> Self {
+        Self { earlier, ..self }
     }
 
     /// Returns `true` if the server may have processed the request, as seen by a server that has not.
     pub(in crate::policy) fn is_in_doubt(&self) -> bool {
-        // Stricter than `reach()`: redirects that are unknown but harmless here still matter to another server.
-        self.answered || self.redirected != Redirected::No || !self.verdict.reach.is_unprocessed()
+        // Stricter than `reach()`: requests that are unknown but harmless here still matter to another server.
+        let are_others = self.earlier != EarlierRequests::None;
+        self.answered || are_others || !self.verdict.reach.is_unprocessed()
     }
 
     /// Returns the reason for not repeating a request that may have been processed.
     pub(in crate::policy) fn doubt_reason(&self) -> StopReason {
-        match self.redirected {
-            Redirected::Unknown { .. } if self.verdict.reach.is_unprocessed() => {
-                StopReason::RedirectsUnknown
-            }
-            _ => StopReason::NotIdempotent,
+        if !self.verdict.reach.is_unprocessed() {
+            return StopReason::NotIdempotent;
+        }
+        match self.earlier {
+            EarlierRequests::RedirectsUnknown { .. } => StopReason::RedirectsUnknown,
+            EarlierRequests::Unknown { .. } => StopReason::RequestsUnknown,
+            EarlierRequests::None | EarlierRequests::Some => StopReason::NotIdempotent,
         }
     }
 
@@ -449,18 +439,17 @@ impl<'a> Outcome<'a> {
         self.with(class, reach)
     }
 
-    /// Returns how far the attempt got. After a redirect, the outcome of a later request only shows that the first one
-    /// got a response, so [`Reach::Unsent`] and [`Reach::Refused`] then count as [`Reach::Answered`], or as
-    /// [`Reach::Ambiguous`] for an error.
+    /// Returns how far the attempt got. If it sent several requests, by a redirect or for a layer below, the outcome of
+    /// the last one proves nothing of the others, so [`Reach::Unsent`] and [`Reach::Refused`] then count as
+    /// [`Reach::Answered`], or as [`Reach::Ambiguous`] for an error.
     #[must_use]
     pub fn reach(&self) -> Reach {
-        let known = [Redirected::No, Redirected::Unknown { harmless: true }];
         let reach = self.verdict.reach;
-        // Redirects and a response head only take away the proof that nothing was processed; they never add it.
+        // Other requests and a response head only take away the proof that nothing was processed; they never add it.
         match self.kind {
             _ if !reach.is_unprocessed() => reach,
             _ if self.answered => Reach::Answered,
-            _ if known.contains(&self.redirected) => reach,
+            _ if self.earlier.are_harmless() => reach,
             OutcomeKind::Error(_) => Reach::Ambiguous,
             OutcomeKind::Done | OutcomeKind::Response(..) | OutcomeKind::Status(_) => {
                 Reach::Answered

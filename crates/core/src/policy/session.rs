@@ -339,6 +339,14 @@ impl RetrySession {
         self.own.idempotent.unwrap_or(self.facts.is_idempotent())
     }
 
+    /// Returns `true` if a server may have processed one of the attempts that were followed by another, and the request
+    /// is not idempotent by itself. A layer within an attempt of another one [reports](crate::attempt::sent) that.
+    #[must_use]
+    #[inline]
+    pub fn may_have_done_harm(&self) -> bool {
+        self.counts.in_doubt && !self.is_idempotent_by_itself()
+    }
+
     /// Returns the number of retries counted so far. Waits of rules do not count, nor do retries of refused attempts
     /// that the policy's [`max_refused`](crate::RetryPolicyBuilder::max_refused) counts separately.
     #[must_use]

@@ -6,7 +6,7 @@ use crate::response::{ReadEnd, at_most, read};
 use http_retry_core::adapter::{
     BodyProbe, BodyRequirement, Command, Event, Inspected, StreamHolder,
 };
-use http_retry_core::adapter::{Redirected, is_longer};
+use http_retry_core::adapter::{EarlierRequests, is_longer};
 use http_retry_core::policy::{ErrorBody, Verdict};
 use http_retry_core::{Class, ErrorKind, Outcome, StopReason};
 use std::ops::ControlFlow;
@@ -46,11 +46,13 @@ impl Call<'_, '_> {
             None => outcome,
         };
         let redirected = if self.last.evidence.requests > 1 {
-            Redirected::Yes
+            EarlierRequests::Some
         } else {
-            Redirected::No
+            EarlierRequests::None
         };
-        let outcome = outcome.redirected(redirected).for_request(line.as_deref());
+        let outcome = outcome
+            .after_others(redirected)
+            .for_request(line.as_deref());
         let command = if is_cut {
             self.leave_gates();
             self.judge(outcome, |outcome| Event::Elapsed(outcome))

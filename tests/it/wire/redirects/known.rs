@@ -238,7 +238,7 @@ async fn run(runner: Runner, client: reqwest::Client, url: &str) -> (u32, StopRe
 
 #[tokio::test]
 async fn a_runner_knows_of_redirects_what_it_was_told() {
-    let runner = || Runner::on(ManualRuntime::new(), without_waits(3));
+    let runner = || Runner::on(ManualRuntime::new(), without_waits(3)).one_request();
     let (_socket, address) = nobody();
     let closed = format!("http://{address}");
     let server = FaultServer::start(vec![redirect(303, &closed); 2]).await;

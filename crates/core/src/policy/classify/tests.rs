@@ -165,7 +165,7 @@ fn each_list_of_all_variants_is_complete() {
         Http2 Request Redirect Body Protocol Decode Other
     );
     all_are!(
-        StopReason: Succeeded AttemptsExhausted NotRetryable BodyNotReplayable NotIdempotent RedirectsUnknown
+        StopReason: Succeeded AttemptsExhausted NotRetryable BodyNotReplayable NotIdempotent RedirectsUnknown RequestsUnknown
         ServerDelayTooLong DeadlineExceeded BudgetExhausted NotReady Disabled Nested Accepted Failed
         Stopped WaitsExhausted
     );

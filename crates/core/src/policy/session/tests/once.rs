@@ -99,10 +99,10 @@ fn a_421_is_repeated_once_if_its_connection_can_be_left() {
 
 #[test]
 fn a_421_after_a_redirect_proves_nothing() {
-    use crate::policy::outcome::Redirected;
+    use crate::policy::outcome::earlier::EarlierRequests;
     let none = HeaderMap::new();
     let misdirected = response(421, &none).on_leavable_connection();
-    let redirected = misdirected.redirected(Redirected::Yes);
+    let redirected = misdirected.after_others(EarlierRequests::Some);
     let mut post = session(&policy(), &Method::POST);
     let stopped = waited(&mut post, redirected, Duration::ZERO);
     assert_eq!(stopped, Err(StopReason::NotIdempotent));
