@@ -12,12 +12,13 @@ use crate::engine::Engine;
 use crate::errors::RequestFailed;
 use crate::request::ReplayableRequest;
 use crate::response::canned;
-use crate::watch::{self, Evidence};
+use crate::watch::{self, Evidence, Part};
 use gates::HeldPermits;
 use http::request::Parts;
 use http::{Request, Response};
 use http_retry_core::adapter::{Command, Event};
 use http_retry_core::adapter::{GateKey, ReportRecorder, Subject, public_authority};
+use http_retry_core::attempt;
 use http_retry_core::budget::{PaidRetry, RetryBudget};
 use http_retry_core::policy::rules::OnExhausted;
 use http_retry_core::policy::{ErrorBody, Moment, RequestLine, RetrySession};
@@ -219,6 +220,10 @@ impl<'e, 'b> Call<'e, 'b> {
             }
             paid.commit();
             self.recorder.retry_sent();
+            if self.session.may_have_done_harm() {
+                // If this agent is used within an attempt, that sends more than the request of its outcome.
+                attempt::sent();
+            }
         }
         self.last.result = None;
         let clock = &self.engine.clock;
@@ -229,8 +234,11 @@ impl<'e, 'b> Call<'e, 'b> {
         let attempt = Attempt::new(self.recorder.number(), limit);
         let (request, agent) = (&mut self.request, self.agent);
         let send = || span.around(|| request.send(agent, attempt));
-        let (result, evidence) =
-            watch::around(clock, self.last.until, self.session.repeats(), send);
+        let part = Part {
+            repeats: self.session.repeats(),
+            harmless: self.session.is_idempotent_by_itself(),
+        };
+        let (result, evidence) = watch::around(clock, self.last.until, part, send);
         self.last.evidence = evidence;
         self.attempt_ended(result)
     }

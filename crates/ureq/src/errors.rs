@@ -26,18 +26,16 @@ pub(crate) fn outcome_of(
         (None, Some(status)) => return Outcome::error_of_status(status),
         (None, None) => {
             let kind = match kind_of(error) {
-                ErrorKind::Other if !evidence.sent && evidence.requests > 0 => {
-                    kind_while_connecting(error)
-                }
+                ErrorKind::Other if evidence.is_unsent() => kind_while_connecting(error),
                 kind => kind,
             };
             Outcome::error(refined(kind, evidence))
         }
     };
-    if evidence.sent {
-        outcome
-    } else {
+    if evidence.is_unsent() {
         outcome.with(outcome.class(), Reach::Unsent)
+    } else {
+        outcome
     }
 }
 
@@ -188,13 +186,14 @@ fn refined(kind: ErrorKind, evidence: Evidence) -> ErrorKind {
         };
     }
     match (kind, evidence.sent) {
+        // A response that another agent got, or a middleware made.
+        (kind, false) if evidence.requests == 0 => kind,
         (ErrorKind::Timeout, false) => ErrorKind::ConnectTimeout,
         (ErrorKind::Reset, false) => ErrorKind::Connect,
         (ErrorKind::Incomplete, false) => ErrorKind::Tls,
         // TLS libraries report a certificate that they refuse like this; and a connection that is not made yet has
         // received no response.
-        (ErrorKind::Protocol, false) if evidence.requests > 0 => ErrorKind::Certificate,
-        (ErrorKind::Protocol, false) => ErrorKind::Request,
+        (ErrorKind::Protocol, false) => ErrorKind::Certificate,
         // A lost network gives the same errors for a connection in use as for one that cannot be made.
         (ErrorKind::Connect, true) if evidence.requests < 2 => ErrorKind::Reset,
         (ErrorKind::ConnectTimeout, true) if evidence.requests < 2 => ErrorKind::Timeout,

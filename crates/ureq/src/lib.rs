@@ -25,5 +25,5 @@ pub use retries::Retries;
 #[doc(inline)]
 pub use http_retry_core::{
     Backoff, ConfigError, Jitter, Methods, RetryBudget, RetryOverride, RetryPolicy, RetryReport,
-    ServiceBudgets, StopReason,
+    ServiceBudgets, StopReason, attempt,
 };

@@ -3,10 +3,12 @@
 //! ureq returns one error for a request, and does not say how far it got or if a redirect came before. Its parts run in
 //! the thread of the request, so an attempt is watched by a thread-local: the resolver is asked once for each request
 //! that goes out, a redirect being one more, and the first write on a connection is the first byte that a server may
-//! see. The same parts cut an attempt at its time limit, which ends with the response's head: ureq's own limits over
-//! more than one phase include the body.
+//! see. A middleware below may send requests by another agent: one with retries adds its own to those of the attempt, and
+//! others are those that the middleware reports. The same parts cut an attempt at its time limit, which ends with the
+//! response's head: ureq's own limits over more than one phase include the body.
 
 use http::Uri;
+use http_retry_core::adapter::{AttemptFlags, LayerId, outermost};
 use http_retry_core::runtime::Runtime;
 use std::cell::RefCell;
 use std::fmt;
@@ -26,6 +28,16 @@ pub(crate) struct Evidence {
     pub(crate) sent: bool,
     /// The last of them ended while its host name was resolved.
     pub(crate) resolving: bool,
+    /// A layer below has reported another request.
+    pub(crate) reported: bool,
+}
+
+impl Evidence {
+    /// Returns `true` if no server can have seen a byte of the attempt. If this agent was asked for no request, another
+    /// one may have sent it.
+    pub(crate) fn is_unsent(self) -> bool {
+        self.requests > 0 && !self.sent
+    }
 }
 
 /// A part of a request that is under way on this thread.
@@ -35,8 +47,6 @@ struct Watched {
     evidence: Evidence,
     /// The number of connectors that this thread is in: a proxy's connection is made within the connection.
     connectors: u32,
-    /// An attempt of this or an outer layer that may be repeated.
-    inside: bool,
 }
 
 thread_local! {
@@ -61,39 +71,69 @@ fn replace(watched: Option<Watched>) -> Option<Watched> {
 
 /// Returns `true` if this thread is within an attempt of a retry layer that may repeat it.
 pub(crate) fn is_inside() -> bool {
-    with_watched(|watched| watched.inside).unwrap_or(false)
+    outermost().is_some()
 }
 
-/// Restores the watch of an outer attempt.
-struct Restore(Option<Watched>);
+/// The part of a request that is watched.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part {
+    /// It is an attempt that may be repeated, or is within one.
+    pub(crate) repeats: bool,
+    /// If it is within an attempt of another agent, repeating it with that does no harm.
+    pub(crate) harmless: bool,
+}
+
+/// Restores the watch of an outer attempt, which has sent what the inner one has.
+struct Restore {
+    outer: Option<Watched>,
+    harmless: bool,
+}
 
 impl Drop for Restore {
     fn drop(&mut self) {
-        replace(self.0.take());
+        let mut outer = self.outer.take();
+        let inner = with_watched(|watched| watched.evidence).unwrap_or_default();
+        if let Some(outer) = outer.as_mut().filter(|_| inner.sent && !self.harmless) {
+            outer.evidence.requests = outer.evidence.requests.saturating_add(1);
+            outer.evidence.sent = true;
+        }
+        replace(outer);
     }
 }
 
 /// Runs a part of a request, which is cut off at `until`, and returns what was seen of it. Nothing is cut if `until` is
-/// `None`. `repeats` is `true` if it is an attempt that may be repeated.
+/// `None`.
 pub(crate) fn around<T>(
     clock: &Arc<dyn Runtime>,
     until: Option<Duration>,
-    repeats: bool,
+    part: Part,
     run: impl FnOnce() -> T,
 ) -> (T, Evidence) {
-    let inside = repeats || is_inside();
+    let flags = AttemptFlags::default();
+    // No redirect is followed but by the agent itself, which needs no identity of a layer.
+    let within = part.repeats.then(|| flags.polled(LayerId::MIN));
     let before = replace(Some(Watched {
         clock: Arc::clone(clock),
         until,
         evidence: Evidence::default(),
         connectors: 0,
-        inside,
     }));
-    let restore = Restore(before);
+    let restore = Restore {
+        outer: before,
+        harmless: part.harmless,
+    };
     let ended = run();
     let evidence = with_watched(|watched| watched.evidence).unwrap_or_default();
     drop(restore);
-    (ended, evidence)
+    drop(within);
+    let reported = flags.has_sent();
+    (
+        ended,
+        Evidence {
+            reported,
+            ..evidence
+        },
+    )
 }
 
 /// Cuts a timeout of ureq to the time that is left.

@@ -45,13 +45,8 @@ impl Call<'_, '_> {
             Some(text) => outcome.with_body(text),
             None => outcome,
         };
-        let redirected = if self.last.evidence.requests > 1 {
-            EarlierRequests::Some
-        } else {
-            EarlierRequests::None
-        };
         let outcome = outcome
-            .after_others(redirected)
+            .after_others(self.earlier_requests(&result))
             .for_request(line.as_deref());
         let command = if is_cut {
             self.leave_gates();
@@ -61,6 +56,18 @@ impl Call<'_, '_> {
         };
         self.last.result = Some(result);
         command
+    }
+
+    /// Judges if the attempt sent another request before the one that its outcome belongs to.
+    fn earlier_requests(&self, result: &AttemptResult) -> EarlierRequests {
+        let evidence = self.last.evidence;
+        // The agent makes no error of a status: this one is of another agent's request.
+        let is_anothers = evidence.sent && matches!(result, Err(Error::StatusCode(_)));
+        if evidence.requests > 1 || evidence.reported || is_anothers {
+            EarlierRequests::Some
+        } else {
+            EarlierRequests::None
+        }
     }
 
     /// Returns `true` if the attempt had no time left.

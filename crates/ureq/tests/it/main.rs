@@ -11,6 +11,7 @@ mod calls;
 mod conformance;
 mod schedules;
 mod server;
+mod several;
 mod spellings;
 mod timing;
 mod wire;

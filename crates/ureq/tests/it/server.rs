@@ -251,6 +251,14 @@ impl Server {
         )
     }
 
+    /// An agent without retries that sends everything here.
+    pub(crate) fn plain_agent(&self, status_as_error: bool) -> Agent {
+        let config = Agent::config_builder()
+            .proxy(None)
+            .http_status_as_error(status_as_error);
+        Agent::with_parts(config.build(), self.clone(), self.clone())
+    }
+
     pub(crate) fn met(&self) -> Vec<Step> {
         self.world().met.clone()
     }
