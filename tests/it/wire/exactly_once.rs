@@ -6,7 +6,9 @@
 
 mod client;
 mod elsewhere;
+mod own_bodies;
 mod schedule;
+mod several;
 mod shared;
 mod spelled;
 mod unreachable;
@@ -21,6 +23,8 @@ use std::ops::AddAssign;
 const SCHEDULES: usize = 10_000;
 /// Of those with redirects, and of those with a proxy.
 const OTHERS: usize = 2_000;
+/// Of those whose body fails, and of those that are sent with a record.
+const FEW: usize = 500;
 
 /// What was seen in many schedules, so that none of the rules was kept for want of a case.
 #[derive(Debug, Default)]

@@ -5,6 +5,7 @@
 //! and prints what came of them.
 
 use crate::server::{BodyEnd, Received, Server, Step};
+use crate::several::{By, Records};
 use http_retry_core::report::{RetryEvent, RetryEventKind};
 use http_retry_core::runtime::Runtime;
 use http_retry_core::testing::ManualRuntime;
@@ -43,6 +44,8 @@ enum Given {
     Nothing,
     Bytes,
     Reader,
+    /// A reader that fails after so many bytes.
+    Failing(usize, io::ErrorKind),
 }
 
 /// A request and what it meets, by its seed alone.
@@ -58,6 +61,48 @@ struct Schedule {
     status_as_error: bool,
     deadline: Option<Duration>,
     tokens: u32,
+    /// What a record of each success meets, and who sends it: a middleware below.
+    record: Option<(By, Vec<Step>)>,
+}
+
+/// Every kind of error that a source of bytes may have.
+const KINDS: [io::ErrorKind; 10] = [
+    io::ErrorKind::ConnectionRefused,
+    io::ErrorKind::ConnectionReset,
+    io::ErrorKind::HostUnreachable,
+    io::ErrorKind::NotConnected,
+    io::ErrorKind::BrokenPipe,
+    io::ErrorKind::TimedOut,
+    io::ErrorKind::UnexpectedEof,
+    io::ErrorKind::InvalidData,
+    io::ErrorKind::PermissionDenied,
+    io::ErrorKind::Other,
+];
+
+/// Reads so many bytes, and fails.
+struct Failing(io::Take<io::Cursor<Vec<u8>>>, io::ErrorKind);
+
+impl io::Read for Failing {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        match self.0.read(buf) {
+            Ok(0) => Err(self.1.into()),
+            read => read,
+        }
+    }
+}
+
+/// A step that takes no time, for a record, whose agent has no limit.
+fn at_once(random: &mut Random) -> Step {
+    match random.below(8) {
+        0 => Step::NoHost,
+        1 => Step::Refused,
+        2 => Step::HandshakeReset,
+        3 => Step::ResetAfterWrite,
+        4 => Step::Closed,
+        5 => Step::status(429),
+        6 => Step::status([408, 425, 500, 503][random.size(4)]),
+        _ => Step::status(200),
+    }
 }
 
 pub(crate) fn step(random: &mut Random) -> Step {
@@ -102,7 +147,11 @@ impl Schedule {
         .clone();
         let given = match method {
             Method::GET => Given::Nothing,
-            _ => [Given::Bytes, Given::Reader][random.size(2)],
+            _ => match random.below(5) {
+                0 => Given::Failing(random.size(40_000), KINDS[random.size(KINDS.len() as u64)]),
+                1 | 2 => Given::Bytes,
+                _ => Given::Reader,
+            },
         };
         let length = match (&given, random.below(4)) {
             (Given::Nothing, _) | (_, 0) => 0,
@@ -126,6 +175,10 @@ impl Schedule {
             deadline: (random.below(3) == 0)
                 .then(|| Duration::from_millis(4_000 + random.below(40_000))),
             tokens: u32::try_from(random.below(8)).unwrap(),
+            record: (random.below(3) == 0).then(|| {
+                let by = [By::Plain, By::Reported, By::Retrying][random.size(3)];
+                (by, (0..9).map(|_| at_once(&mut random)).collect())
+            }),
         }
     }
 
@@ -170,6 +223,12 @@ impl Schedule {
             Given::Bytes => agent.run(request.body(&self.body[..])?)?,
             Given::Reader => {
                 let reader = io::Cursor::new(self.body.clone());
+                agent.run(request.body(SendBody::from_owned_reader(reader))?)?
+            }
+            Given::Failing(after, kind) => {
+                let after = u64::try_from(after).unwrap();
+                let reader = io::Read::take(io::Cursor::new(self.body.clone()), after);
+                let reader = Failing(reader, kind);
                 agent.run(request.body(SendBody::from_owned_reader(reader))?)?
             }
         };
@@ -218,7 +277,17 @@ fn play(schedule: &Schedule) -> StopReason {
             }
         });
     let as_error = schedule.status_as_error;
-    let agent = server.agent_with(retries, |config| config.http_status_as_error(as_error));
+    let records = schedule.record.as_ref().map(|(by, script)| {
+        let records = Server::new(script.clone()).with_clock(server.clock.clone());
+        Records(*by, by.agent(&records))
+    });
+    let agent = server.agent_with(retries, |config| {
+        let config = config.http_status_as_error(as_error);
+        match &records {
+            Some(records) => config.middleware(records.clone()),
+            None => config,
+        }
+    });
     let slot = RetryReport::slot();
     let result = schedule.send(&agent, &slot);
     let report = slot.take().unwrap();
@@ -238,7 +307,8 @@ fn play(schedule: &Schedule) -> StopReason {
 fn check_received(schedule: &Schedule, server: &Server) {
     let received = own(server.received());
     for one in &received {
-        let is_cut = matches!(one.step, Step::ResetAtWrite | Step::ResetInBody);
+        let is_cut = matches!(one.step, Step::ResetAtWrite | Step::ResetInBody)
+            || matches!(schedule.given, Given::Failing(..));
         let body = one.content_or_cut(is_cut);
         assert!(schedule.body.starts_with(&body), "other bytes");
         assert!(
@@ -272,7 +342,8 @@ fn check_result(schedule: &Schedule, result: &Result<u16, Error>, report: &Retry
         }
         (Err(Error::StatusCode(status)), Some(own)) => {
             assert_eq!(*status, own);
-            assert!(schedule.status_as_error && own >= 400);
+            let by_record = matches!(schedule.record, Some((By::Plain, _)));
+            assert!((schedule.status_as_error || by_record) && own >= 400);
         }
         (Err(_), None) => {}
         // A response that was let go before a wait, after which no time was left.

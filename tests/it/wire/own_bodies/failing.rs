@@ -10,6 +10,7 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -151,45 +152,65 @@ impl Sources {
     }
 }
 
+/// A body of some bytes, which then fails. A clone is the same body, made anew for the next attempt.
+pub(crate) struct Failing {
+    bytes: Bytes,
+    plan: Arc<Plan>,
+    sources: Sources,
+    state: State,
+}
+
+/// How the body of each attempt fails after how many bytes; the last entry repeats.
+struct Plan {
+    attempts: Vec<(usize, Option<Failure>)>,
+    begun: AtomicUsize,
+}
+
+enum State {
+    Unread,
+    Sent(Option<Failure>),
+    Failing(Making),
+}
+
 /// Behind a lock, since a body of reqwest must be `Sync`.
 type Making = Mutex<Pin<Box<dyn Future<Output = BoxError> + Send>>>;
 
-/// A body of some bytes, which then fails.
-pub(crate) struct Failing {
-    bytes: Bytes,
-    is_sent: bool,
-    failure: Failure,
-    sources: Sources,
-    error: Option<Making>,
-}
-
 impl Failing {
+    /// A body that fails in every attempt, with a byte missing.
     pub(crate) fn new(bytes: &'static [u8], failure: Failure, sources: &Sources) -> Self {
+        let bytes = Bytes::from_static(bytes);
+        let sent = bytes.len() - 1;
+        Self::planned(bytes, vec![(sent, Some(failure))], sources)
+    }
+
+    pub(crate) fn planned(
+        bytes: Bytes,
+        attempts: Vec<(usize, Option<Failure>)>,
+        sources: &Sources,
+    ) -> Self {
+        let begun = AtomicUsize::new(0);
         Self {
-            bytes: Bytes::from_static(bytes),
-            is_sent: false,
-            failure,
+            bytes,
+            plan: Arc::new(Plan { attempts, begun }),
             sources: sources.clone(),
-            error: None,
+            state: State::Unread,
         }
     }
 }
 
 impl fmt::Debug for Failing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.failure.fmt(f)
+        self.plan.attempts.fmt(f)
     }
 }
 
-/// The same body, from its beginning.
 impl Clone for Failing {
     fn clone(&self) -> Self {
         Self {
             bytes: self.bytes.clone(),
-            is_sent: false,
-            failure: self.failure,
+            plan: Arc::clone(&self.plan),
             sources: self.sources.clone(),
-            error: None,
+            state: State::Unread,
         }
     }
 }
@@ -202,20 +223,34 @@ impl Body for Failing {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        if !self.is_sent {
-            self.is_sent = true;
-            let bytes = self.bytes.clone();
-            return Poll::Ready(Some(Ok(Frame::data(bytes))));
+        loop {
+            match &mut self.state {
+                State::Unread => {
+                    let attempt = self.plan.begun.fetch_add(1, Relaxed);
+                    let last = self.plan.attempts.len() - 1;
+                    let (sent, failure) = self.plan.attempts[attempt.min(last)];
+                    self.state = State::Sent(failure);
+                    if sent > 0 {
+                        let data = Frame::data(self.bytes.slice(..sent));
+                        return Poll::Ready(Some(Ok(data)));
+                    }
+                }
+                State::Sent(None) => return Poll::Ready(None),
+                State::Sent(Some(failure)) => {
+                    let failure = *failure;
+                    let error = self.sources.clone().error(failure);
+                    self.state = State::Failing(Mutex::new(Box::pin(error)));
+                }
+                State::Failing(error) => {
+                    let made = error.get_mut().unwrap().as_mut().poll(cx);
+                    return made.map(|error| Some(Err(error)));
+                }
+            }
         }
-        let (sources, failure) = (self.sources.clone(), self.failure);
-        let making = || Mutex::new(Box::pin(sources.error(failure)) as _);
-        let error = self.error.get_or_insert_with(making);
-        let made = error.get_mut().unwrap().as_mut().poll(cx);
-        made.map(|error| Some(Err(error)))
     }
 
-    /// More than comes, and the same after a part of it is sent, as of a body that can be sent again.
+    /// The same after a part of it is sent, as of a body that can be sent again.
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.bytes.len() as u64 + 1)
+        SizeHint::with_exact(self.bytes.len() as u64)
     }
 }
