@@ -1,6 +1,7 @@
 //! The outcome of one attempt.
 
 pub(crate) mod earlier;
+mod hints;
 
 use super::classify::{Class, ErrorKind, MISDIRECTED, Reach, standard_status};
 use super::decision::StopReason;
@@ -10,11 +11,10 @@ use super::verdict::{RowId, Scope, Verdict};
 use crate::error_body::ErrorBody;
 use crate::policy::bodies::media_type;
 use crate::policy::rules::{lines as lines_of, parts as parts_of, values as values_of};
-use crate::server_hints::{HeaderSet, Quota, ServerHints, is_invitation, time_of};
+use crate::server_hints::{ServerHints, is_invitation};
 use earlier::EarlierRequests;
 use http::{HeaderMap, HeaderName, StatusCode};
 use std::fmt;
-use std::time::Duration;
 
 /// The outcome of one attempt: a response head, an error, or a plain success.
 ///
@@ -262,118 +262,6 @@ impl fmt::Debug for Outcome<'_> {
             .field("class", &self.verdict.class)
             .field("reach", &self.verdict.reach)
             .finish_non_exhaustive()
-    }
-}
-
-impl<'a> Outcome<'a> {
-    /// Returns `true` if a classifier or a dialect says when to come back.
-    pub(in crate::policy) fn names_delay(&self) -> bool {
-        let Verdict {
-            asked,
-            until,
-            at_least,
-            ..
-        } = self.verdict;
-        asked.or(until).or(at_least).is_some()
-    }
-
-    /// Returns the shortest wait, whatever the server asks for, if a classifier or a dialect sets one
-    /// ([`Verdict::at_least`](crate::policy::Verdict::at_least)).
-    #[must_use]
-    pub fn at_least(&self) -> Option<Duration> {
-        self.verdict.at_least
-    }
-
-    /// Returns this outcome with the hints in its head, so that they are not read again.
-    #[must_use]
-    pub fn with_hints(self, hints: &'a ServerHints) -> Self {
-        Self {
-            hints: Some(hints),
-            ..self
-        }
-    }
-
-    /// Returns the hints in the response's head about coming back, success or not. A date counts from the response's
-    /// `date`, or, if it has no valid one, from `wall`, the time since 1970-01-01T00:00:00Z. Empty without a response.
-    #[must_use]
-    pub fn server_hints(&self, wall: Duration) -> ServerHints {
-        match (self.hints, self.kind) {
-            (Some(hints), _) => *hints,
-            (None, OutcomeKind::Response(status, headers)) => {
-                ServerHints::read(status, headers, wall)
-            }
-            (None, OutcomeKind::Done | OutcomeKind::Error(_) | OutcomeKind::Status(_)) => {
-                ServerHints::default()
-            }
-        }
-    }
-
-    /// Returns the delay that the server asks for: by a header that says when to come back, else by what a classifier
-    /// or a dialect read from the body, else by the reset of a spent quota. `None` for a success, and if nothing
-    /// readable asks for a delay. `wall` is as for [`Outcome::server_hints`], which also reports the headers that
-    /// cannot be read.
-    ///
-    /// ```
-    /// use http::{HeaderMap, HeaderValue, StatusCode};
-    /// use http_retry::Outcome;
-    /// use std::time::Duration;
-    ///
-    /// let headers = HeaderMap::from_iter([(http::header::RETRY_AFTER, HeaderValue::from_static("20"))]);
-    /// let delay = |status| Outcome::response(status, &headers).server_delay(Duration::ZERO);
-    /// assert_eq!(delay(StatusCode::TOO_MANY_REQUESTS), Some(Duration::from_secs(20)));
-    /// assert_eq!(delay(StatusCode::OK), None);
-    /// ```
-    #[must_use]
-    pub fn server_delay(&self, wall: Duration) -> Option<Duration> {
-        let named = self.named_delay(wall);
-        let ignores_resets = self.verdict.ignores_resets;
-        let by_head = self.read_failed_head(wall, |hints| {
-            // Last, since the draft of the RateLimit header fields gives Retry-After precedence over a reset.
-            let reset = hints.delay().filter(|_| !ignores_resets);
-            hints.asked().or(named).or(reset)
-        });
-        by_head.unwrap_or(named)
-    }
-
-    fn read_failed_head<T>(
-        &self,
-        wall: Duration,
-        read: impl FnOnce(&ServerHints) -> T,
-    ) -> Option<T> {
-        match (self.kind, self.hints) {
-            _ if self.class() == Class::Success => None,
-            (OutcomeKind::Response(..), Some(hints)) => Some(read(hints)),
-            (OutcomeKind::Response(status, headers), None) => {
-                Some(read(&ServerHints::read(status, headers, wall)))
-            }
-            (OutcomeKind::Done | OutcomeKind::Error(_) | OutcomeKind::Status(_), _) => None,
-        }
-    }
-
-    /// Returns the delay that a classifier or a dialect read from the response. A time in the past counts as none.
-    fn named_delay(&self, wall: Duration) -> Option<Duration> {
-        let until = self.verdict.until.and_then(|until| {
-            let now = self.headers().map_or(wall, |head| time_of(head, wall));
-            until.checked_sub(now)
-        });
-        self.verdict.asked.max(until)
-    }
-
-    /// Returns the rest of the server's quota, success or not. After a refusal, the quota resets no later than the call
-    /// may come back.
-    #[must_use]
-    pub fn quota(&self, wall: Duration) -> Option<Quota> {
-        let (status, quota) = (self.status()?, self.server_hints(wall).quota()?);
-        let by_head = self.server_hints(wall).asked();
-        Some(quota.after(status, by_head.or(self.named_delay(wall))))
-    }
-
-    /// Returns the headers of a failure that ask for a wait in a form that cannot be read.
-    pub(crate) fn unreadable(&self, wall: Duration) -> HeaderSet {
-        match self.class() {
-            Class::Success => HeaderSet::default(),
-            _ => self.server_hints(wall).unreadable,
-        }
     }
 }
 
