@@ -49,8 +49,8 @@ pub struct ErrorBody {
     pub(crate) labels: Vec<String>,
     /// The messages, one per line, or the text of a body that is not JSON.
     pub(crate) prose: String,
-    /// The longest delay that a field asks for.
-    pub(crate) retry_delay: Option<Duration>,
+    /// The times that fields name.
+    times: FieldTimes,
     /// `true` if the limit of a quota that was exceeded is zero.
     #[cfg_attr(
         not(feature = "json"),
@@ -262,21 +262,54 @@ impl ErrorBody {
         self.has_zero_quota
     }
 
-    /// Returns the longest delay that a field or the prose asks for. A delay of zero, as in `reset after 0s`, does not
-    /// count: it must not hide the delay in the headers.
+    /// Returns the longest delay that a field or the prose asks for, or else the longest until a limit is reset. A delay
+    /// of zero, as in `reset after 0s`, does not count: it must not hide the delay in the headers.
     #[must_use]
     pub fn delay(&self) -> Option<Duration> {
-        let longest = self.retry_delay.max(delay_in_prose(&self.prose));
-        longest.filter(|delay| !delay.is_zero())
+        let asked = self.asked_delay();
+        asked.or(self.times.delay)
     }
 
-    /// Returns the retry times in the prose: a delay, as in `try again in 20 s`, and an ISO 8601 date after the word
-    /// `after`.
+    /// Returns the retry times that fields and the prose name: those at which the server asks to come back, or if there
+    /// is none, those at which a limit is reset.
+    ///
+    /// ```
+    /// use http_retry::policy::{ErrorBody, Unit};
+    ///
+    /// # #[cfg(feature = "json")]
+    /// # {
+    /// let body = ErrorBody::read(br#"{"message": "limit reached, resets at 2026-08-21T15:00:00Z"}"#);
+    /// assert!(body.retry_times().into_iter().eq(Unit::Iso.read("2026-08-21T15:00:00Z")));
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn retry_times(&self) -> Vec<RetryTime> {
+        let (asked, asked_date) = (self.asked_delay(), self.times.asked().date);
+        if asked.or(asked_date).is_some() {
+            return times(asked, asked_date);
+        }
+        let date = self.times.date.max(date_in_prose(&self.prose));
+        times(self.times.delay, date)
+    }
+
+    /// Returns the times at which fields ask to come back. Those at which a limit is reset are not among them.
+    #[must_use]
+    pub fn asked_times(&self) -> Vec<RetryTime> {
+        let asked = self.times.asked();
+        times(asked.delay, asked.date)
+    }
+
+    /// Returns the retry times in the prose: a delay, as in `try again in 20 s`, and a date with an offset, as in `retry
+    /// after 2026-08-21T15:00:00Z`.
     #[must_use]
     pub fn prose_times(&self) -> Vec<RetryTime> {
-        let delay = delay_in_prose(&self.prose).map(RetryTime::In);
-        let date = date_in_prose(&self.prose).map(RetryTime::At);
-        delay.into_iter().chain(date).collect()
+        times(delay_in_prose(&self.prose), date_in_prose(&self.prose))
+    }
+
+    /// Returns the longest delay that a field or the prose asks for.
+    fn asked_delay(&self) -> Option<Duration> {
+        let longest = self.times.asked().delay.max(delay_in_prose(&self.prose));
+        longest.filter(|delay| !delay.is_zero())
     }
 
     /// Returns the result of `make`, and keeps it for the next call. Use it for work that several rows of a table need.
@@ -323,7 +356,7 @@ impl ErrorBody {
 
     fn is_empty(&self) -> bool {
         let no_tokens = self.codes.is_empty() && self.labels.is_empty();
-        let no_text = self.prose.is_empty() && self.retry_delay.is_none();
+        let no_text = self.prose.is_empty() && self.times == FieldTimes::default();
         no_tokens && no_text && !self.is_error
     }
 
@@ -342,6 +375,31 @@ impl ErrorBody {
         }
         self.prose.push_str(text.get(..end).unwrap_or(""));
     }
+}
+
+/// The latest delay and the latest date since 1970 that fields name: those at which a client is asked to come back, or
+/// if there is none, those at which a limit is reset.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct FieldTimes {
+    are_asked: bool,
+    delay: Option<Duration>,
+    date: Option<Duration>,
+}
+
+impl FieldTimes {
+    /// Returns the times at which a client is asked to come back.
+    fn asked(self) -> Self {
+        if self.are_asked {
+            self
+        } else {
+            Self::default()
+        }
+    }
+}
+
+fn times(delay: Option<Duration>, date: Option<Duration>) -> Vec<RetryTime> {
+    let delay = delay.map(RetryTime::In);
+    delay.into_iter().chain(date.map(RetryTime::At)).collect()
 }
 
 /// Returns the JSON that a text is or contains.

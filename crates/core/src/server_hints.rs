@@ -23,8 +23,6 @@ pub use quota::Quota;
 pub use unit::Unit;
 
 pub use date::RetryTime;
-#[cfg(feature = "json")]
-pub(crate) use duration::header_duration;
 pub(crate) use list::{elements, split};
 pub(crate) use names::HeaderSet;
 pub(crate) use prose::{date_in_prose, delay_in_prose};

@@ -172,6 +172,11 @@ fn delays_are_read_under_the_keys_of_several_providers() {
             r#"{"retryDelay": "9s", "message": "Please retry in 7s."}"#,
             9_000,
         ),
+        (r#"{"error": {"retry_after_ms": 1500}}"#, 1_500),
+        (r#"{"data": {"rate": {"backoff_seconds": 30}}}"#, 30_000),
+        (r#"{"code": "model_cooldown", "reset_seconds": 46}"#, 46_000),
+        (r#"{"metadata": {"quotaResetDelay": "539.477ms"}}"#, 540),
+        (r#"{"retry_after": 5, "resets_in_seconds": 3600}"#, 5_000),
         (r#"{"retry_after": 1e300}"#, u128::from(u64::MAX) * 1000),
     ] {
         let delay = read(json).delay().map_or(0, |delay| delay.as_millis());
@@ -183,6 +188,51 @@ fn delays_are_read_under_the_keys_of_several_providers() {
     assert_eq!(
         read(r#"{"retryDelay": -5, "retry_after": "soon"}"#).delay(),
         None
+    );
+}
+
+#[test]
+fn a_reset_counts_only_if_nothing_asks_to_come_back() {
+    let at = |seconds| RetryTime::At(Duration::from_secs(seconds));
+    let after = |seconds| RetryTime::In(Duration::from_secs(seconds));
+    let (noon, two) = (1_787_313_600, 1_787_320_800);
+    for (json, times) in [
+        (
+            r#"{"error": {"metadata": {"headers": {"X-RateLimit-Reset": "1787313600000"}}}}"#,
+            vec![at(noon)],
+        ),
+        (
+            r#"{"resets_at": 1787313600, "resets_in_seconds": 40}"#,
+            vec![after(40), at(noon)],
+        ),
+        (
+            r#"{"reset_at": "2026-08-21T12:00:00Z", "message": "resets at 2026-08-21T14:00:00Z"}"#,
+            vec![at(two)],
+        ),
+        (
+            r#"{"retry_after": 5, "message": "resets at 2026-08-21T14:00:00Z"}"#,
+            vec![after(5)],
+        ),
+        (
+            r#"{"retry_after": "2026-08-21T14:00:00Z", "reset_after": 7}"#,
+            vec![at(two)],
+        ),
+        (r#"{"retry_after": 0, "reset_after": 7}"#, vec![after(7)]),
+        (
+            r#"{"request": {"resets_at": 1787313600}, "resets_at": "2026-08-21 14:00:00"}"#,
+            vec![],
+        ),
+    ] {
+        assert_eq!(read(json).retry_times(), times, "{json}");
+    }
+    let asked = |json| read(json).asked_times();
+    assert_eq!(
+        asked(r#"{"retryDelay": "3s", "resets_in_seconds": 40}"#),
+        [after(3)]
+    );
+    assert_eq!(
+        asked(r#"{"resets_in_seconds": 40, "message": "retry in 2s"}"#),
+        []
     );
 }
 

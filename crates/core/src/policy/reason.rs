@@ -22,7 +22,8 @@ use std::fmt;
 pub enum Reason {
     /// The caller's own rate limit is reached; waiting helps.
     RateLimited,
-    /// Money, credits, or a quota of a day or longer are used up; waiting for minutes does not help.
+    /// Money, credits, the allowance of a plan, or a quota of hours or longer are used up; waiting for minutes does not
+    /// help.
     QuotaExhausted,
     /// The provider has no capacity at the moment.
     Overloaded,

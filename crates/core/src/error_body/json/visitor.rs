@@ -1,8 +1,8 @@
 //! The walk over a JSON text that fills an [`ErrorBody`] and keeps nothing else. The key of a value gives its meaning.
 
 use super::unambiguous::is_unambiguous;
-use crate::error_body::{ErrorBody, work};
-use crate::server_hints::header_duration;
+use crate::error_body::{ErrorBody, FieldTimes, work};
+use crate::server_hints::{RetryTime, Unit};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 use std::time::Duration;
@@ -55,9 +55,7 @@ impl<'a> ValueVisitor<'a> {
         if self.role.code {
             self.body.add_code(text);
         }
-        if self.role.delay {
-            self.body.add_delay(header_duration(text));
-        }
+        self.body.add_time(self.role.time, text);
         self.body.has_zero_quota |= self.role.quota && text == "0";
         if self.role.echo || self.is_json(text) {
             return;
@@ -100,9 +98,7 @@ impl<'a> ValueVisitor<'a> {
                 self.body.add_label(text);
             }
         }
-        if self.role.delay {
-            self.body.add_delay(header_duration(text));
-        }
+        self.body.add_time(self.role.time, text);
         self.body.has_zero_quota |= self.role.quota && text == "0";
     }
 }
@@ -143,9 +139,7 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
 
     /// Reads a fraction, which is never a code. As a delay it counts as the shortest decimal that represents it.
     fn visit_f64<E>(self, number: f64) -> Result<(), E> {
-        if self.role.delay {
-            self.body.add_delay(header_duration(&number.to_string()));
-        }
+        self.body.add_time(self.role.time, &number.to_string());
         Ok(())
     }
 
@@ -192,8 +186,35 @@ impl ErrorBody {
         add(&mut self.labels, text);
     }
 
-    fn add_delay(&mut self, delay: Option<Duration>) {
-        self.retry_delay = self.retry_delay.max(delay);
+    fn add_time(&mut self, role: Option<(TimeRole, Unit)>, text: &str) {
+        let Some((role, unit)) = role else {
+            return;
+        };
+        // Some APIs write a date where others have a number.
+        let Some(time) = unit.read(text).or_else(|| Unit::Auto.read(text)) else {
+            return;
+        };
+        self.times.note(role, time);
+    }
+}
+
+impl FieldTimes {
+    fn note(&mut self, role: TimeRole, time: RetryTime) {
+        let is_asked = role == TimeRole::Retry;
+        // No wait is no time to come back.
+        if time == RetryTime::In(Duration::ZERO) || (self.are_asked && !is_asked) {
+            return;
+        }
+        if is_asked && !self.are_asked {
+            *self = Self {
+                are_asked: true,
+                ..Self::default()
+            };
+        }
+        match time {
+            RetryTime::In(delay) => self.delay = self.delay.max(Some(delay)),
+            RetryTime::At(date) => self.date = self.date.max(Some(date)),
+        }
     }
 }
 
@@ -209,7 +230,7 @@ fn add(list: &mut Vec<String>, text: &str) {
 struct KeyRole {
     code: bool,
     prose: bool,
-    delay: bool,
+    time: Option<(TimeRole, Unit)>,
     quota: bool,
     /// The member `error` of the outermost object. It marks an error unless it is empty.
     top_error: bool,
@@ -231,7 +252,7 @@ fn role_of(key: &str, parent: KeyRole) -> KeyRole {
         // Also in an echo: `codes` lists every token, and only `labels` leaves out the echoes.
         code: CODES.contains(&name),
         prose: !echo && PROSE.contains(&name),
-        delay: !echo && DELAYS.contains(&name),
+        time: time_role(name).filter(|_| !echo),
         quota: !echo && name == "quotavalue",
         top_error: parent.top && matches!(name, "error" | "errors"),
         top_type: parent.top && name == "type",
@@ -286,15 +307,31 @@ const PROSE: [&str; 16] = [
     "statusmsg",
 ];
 
-/// The keys of delays. A bare number is in seconds.
-const DELAYS: [&str; 6] = [
-    "estimatedtime",
-    "resetsinseconds",
-    "retryafter",
-    "retryafterseconds",
-    "retrydelay",
-    "retryin",
-];
+/// The meaning of a time in a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TimeRole {
+    /// The time at which a client is asked to come back.
+    Retry,
+    /// The time at which a limit is reset.
+    Reset,
+}
+
+/// Returns the role of the time under a key, and the unit of a bare number there. Some gateways put the headers of
+/// another server into the body.
+fn time_role(name: &str) -> Option<(TimeRole, Unit)> {
+    use TimeRole::{Reset, Retry};
+    Some(match name {
+        "backoffseconds" | "estimatedtime" | "retryafter" | "retryafterseconds" | "retrydelay"
+        | "retryin" | "retryinseconds" | "waitseconds" => (Retry, Unit::S),
+        "retryafterms" | "retrydelayms" | "retryinms" => (Retry, Unit::Ms),
+        "resetafterseconds" | "resetinseconds" | "resetseconds" | "resetsinseconds" => {
+            (Reset, Unit::S)
+        }
+        "quotaresetdelay" | "ratelimitreset" | "resetafter" | "resetat" | "resetsat"
+        | "xratelimitreset" => (Reset, Unit::Auto),
+        _ => return None,
+    })
+}
 
 /// The keys under which a part of the request, or of a response, is echoed.
 const ECHOES: [&str; 18] = [

@@ -405,14 +405,14 @@ proptest::proptest! {
         let text = format!("{hours}h{minutes}m{}.{:03}s", millis / 1000, millis % 1000);
         let seconds = hours.saturating_mul(3_600).saturating_add(minutes.saturating_mul(60));
         let wanted = Duration::from_secs(seconds).saturating_add(Duration::from_millis(millis));
-        proptest::prop_assert_eq!(crate::server_hints::header_duration(&text), Some(wanted));
+        proptest::prop_assert_eq!(crate::server_hints::duration::header_duration(&text), Some(wanted));
         let prose = format!("Please try again in {text}. Thank you");
         proptest::prop_assert_eq!(crate::server_hints::delay_in_prose(&prose), Some(wanted));
     }
 
     #[test]
     fn no_text_panics(text: String) {
-        let _ = crate::server_hints::header_duration(&text);
+        let _ = crate::server_hints::duration::header_duration(&text);
         let _ = crate::server_hints::delay_in_prose(&text);
     }
 }
