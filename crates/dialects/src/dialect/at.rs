@@ -32,8 +32,10 @@ pub(crate) enum LocationKind {
     Json(Pointer),
     /// The delays that the prose of the body names.
     Prose,
-    /// The longest delay in any field known to hold one, or in the prose.
+    /// The times in any field known to hold one, and in the prose.
     Anywhere,
+    /// The times at which such fields ask to come back, without those of resets.
+    Asked,
 }
 
 impl Location {
@@ -59,14 +61,20 @@ impl Location {
         Self(Pointer::parse(pointer).map(LocationKind::Json))
     }
 
-    /// The prose of the body: `try again in 20 s`, or an ISO 8601 date after the word `after`. The unit is ignored.
+    /// The prose of the body: `try again in 20 s`, or a date with an offset, as in `retry after 2026-08-21T15:00:00Z`. The
+    /// unit is ignored.
     pub fn prose() -> Self {
         Self(Ok(LocationKind::Prose))
     }
 
-    /// Any field that APIs use for a delay, or the prose; the longest delay counts. The unit is ignored.
+    /// Any field that APIs use for a delay or a reset, or the prose. The unit is ignored.
     pub(super) fn anywhere() -> Self {
         Self(Ok(LocationKind::Anywhere))
+    }
+
+    /// Any field that APIs use to ask a client to come back later. The unit is ignored.
+    pub(super) fn asked() -> Self {
+        Self(Ok(LocationKind::Asked))
     }
 }
 
@@ -92,10 +100,8 @@ impl LocationKind {
     pub(super) fn times(&self, unit: Unit, outcome: &Outcome<'_>) -> Vec<RetryTime> {
         match self {
             Self::Prose => outcome.body().map_or_else(Vec::new, ErrorBody::prose_times),
-            Self::Anywhere => {
-                let delay = outcome.body().and_then(ErrorBody::delay);
-                delay.into_iter().map(RetryTime::In).collect()
-            }
+            Self::Anywhere => outcome.body().map_or_else(Vec::new, ErrorBody::retry_times),
+            Self::Asked => outcome.body().map_or_else(Vec::new, ErrorBody::asked_times),
             _ => {
                 let texts = self.texts(outcome);
                 texts.iter().filter_map(|text| unit.read(text)).collect()

@@ -41,8 +41,8 @@ pub struct Interpretation {
     scope: Option<Scope>,
     scope_from: Option<LocationKind>,
     reason: Option<Reason>,
-    /// The scope that applies if a condition on the body holds.
-    scope_where: Option<(Condition, Scope)>,
+    /// The scopes that apply if a condition holds; the first that does decides.
+    scope_where: Vec<(Condition, Scope)>,
     /// `true` if no header of the server can overrule it.
     firm: bool,
     pub(super) refused: Option<ConfigError>,
@@ -64,7 +64,7 @@ impl Interpretation {
             scope: None,
             scope_from: None,
             reason: None,
-            scope_where: None,
+            scope_where: Vec::new(),
             firm: false,
             refused: None,
         }
@@ -163,12 +163,11 @@ impl Interpretation {
         }
     }
 
-    /// Sets the scope that applies if a condition on the body holds.
-    pub(super) fn scope_where(self, condition: Condition, scope: Scope) -> Self {
-        Self {
-            scope_where: Some((condition, scope)),
-            ..self
-        }
+    /// Adds a scope that applies if a condition on the head, or on the body of a row that tests it, holds. The first one
+    /// that holds precedes [`Interpretation::scope`].
+    pub(super) fn scope_where(mut self, condition: Condition, scope: Scope) -> Self {
+        self.scope_where.push((condition, scope));
+        self
     }
 
     /// Prevents headers of the server, such as `x-should-retry`, from overruling it.
@@ -208,9 +207,9 @@ impl Interpretation {
     }
 
     fn scope_of(&self, outcome: &Outcome<'_>) -> Option<Scope> {
-        let told = self.scope_where.as_ref();
         let holds = |condition: &Condition| condition.matches(outcome, Evidence::Body);
-        let told = told.filter(|(condition, _)| holds(condition) == Some(true));
+        let mut told = self.scope_where.iter();
+        let told = told.find(|(condition, _)| holds(condition) == Some(true));
         told.map(|(_, scope)| *scope).or(self.scope)
     }
 

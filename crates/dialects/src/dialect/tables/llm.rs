@@ -25,15 +25,17 @@ use tokens::TokenKind;
 
 #[rustfmt::skip]
 pub(super) fn llm() -> Vec<Row> {
-    let slow = |reason| with_evidence(Interpretation::throttled(), reason);
-    let busy = |reason| with_evidence(Interpretation::throttled().answered(), reason);
-    let failed = |reason| with_evidence(Interpretation::transient(), reason);
-    let wrong = |reason| with_evidence(Interpretation::permanent(), reason);
+    let timed = |meaning: Interpretation, reason| limited(meaning.delay(Location::anywhere(), Unit::Auto), reason);
+    let slow = |reason| timed(Interpretation::throttled(), reason);
+    let busy = |reason| timed(Interpretation::throttled().answered(), reason);
+    let failed = |reason| timed(Interpretation::transient(), reason);
+    // The reset of a limit that no retry waits for is no wish to come back then.
+    let wrong = |reason| limited(Interpretation::permanent().delay(Location::asked(), Unit::Auto), reason);
     let firm = |reason| wrong(reason).firm();
     let any = Row::when;
     vec![
         // Failures that no retry can help, whatever the status or the headers are.
-        any().and(any_token([TokenKind::Quota])).is(firm(Reason::QuotaExhausted)),
+        any().and(any_token([TokenKind::Quota])).and(!function("a quota of a minute", is_quota_of_a_minute)).is(firm(Reason::QuotaExhausted)),
         any().and(throttle()).and(function("nothing is left", has_nothing_left)).is(firm(Reason::QuotaExhausted)),
         on([429]).and(function("a number of spent money", tokens::is_spent_by_number)).is(firm(Reason::QuotaExhausted)),
         any().and(any_token([TokenKind::Context])).is(firm(Reason::ContextLength)),
@@ -112,18 +114,17 @@ fn interpret(status: u16, headers: &HeaderMap, body: &ErrorBody) -> Option<Verdi
     TABLE.classify(&outcome)
 }
 
-/// Adds the reason, the delay that the body asks for, and the scope of the limit.
-fn with_evidence(meaning: Interpretation, reason: Reason) -> Interpretation {
-    let meaning = meaning
-        .delay(Location::anywhere(), Unit::Auto)
-        .because(reason);
-    meaning.scope_where(
-        function("a limit of others", |outcome, body| {
-            tokens::has_token(outcome, &[TokenKind::SharedPool])
-                || body.prose().contains("rate-limited upstream")
-        }),
-        Scope::Request,
-    )
+/// Adds the reason, and the scope of the limit.
+fn limited(meaning: Interpretation, reason: Reason) -> Interpretation {
+    let shared = function("a limit of others", |outcome, body| {
+        tokens::has_token(outcome, &[TokenKind::SharedPool])
+            || body.prose().contains("rate-limited upstream")
+    });
+    // Each model, or deployment of one, has limits of its own, and the paths of some APIs name it.
+    let models = ["*/deployments/*", "*/model/*", "*/models/*"].map(Condition::path);
+    let of_a_model = Condition::any(models.into_iter().flatten());
+    let meaning = meaning.because(reason).scope_where(shared, Scope::Request);
+    meaning.scope_where(of_a_model, Scope::Route)
 }
 
 fn function(name: &'static str, holds: fn(&Outcome<'_>, &ErrorBody) -> bool) -> Condition {
@@ -152,9 +153,9 @@ fn overflows() -> Condition {
     (!any_token([TokenKind::Field])).and(prose)
 }
 
-/// Returns `true` for a limit of zero, one that counts over a day or longer, or one of money. If the same prose names a
-/// time to retry, it returns `false` for the latter two: a daily quota that is counted over the last 24 hours opens
-/// again bit by bit.
+/// Returns `true` for a limit of zero, one that counts over two hours or longer, one of money, or the allowance of a
+/// plan. If the same prose names a time to retry, it returns `false` for the latter three: a daily quota that is counted
+/// over the last 24 hours opens again bit by bit.
 fn has_nothing_left(outcome: &Outcome<'_>, body: &ErrorBody) -> bool {
     let prose = body.prose();
     let zero = body.has_zero_quota() || counts::has_zero_limit(prose);
@@ -163,15 +164,32 @@ fn has_nothing_left(outcome: &Outcome<'_>, body: &ErrorBody) -> bool {
             .iter()
             .any(|label| prose::names_long_window(label))
     };
-    let unpaid = || is_unpaid_by_prose(outcome, body) && !prose::names_short_window(prose);
-    zero || in_a_label() || (!names_a_time(body) && (prose::names_long_window(prose) || unpaid()))
+    let is_short = || prose::names_short_window(prose);
+    let unpaid = || is_unpaid_by_prose(outcome, body) && !is_short();
+    let spent = || {
+        let in_the_head = outcome.server_hints(Duration::ZERO).asked();
+        prose::names_spent_allowance(prose) && in_the_head.is_none() && !is_short()
+    };
+    let in_prose = || prose::names_long_window(prose) || unpaid() || spent();
+    zero || in_a_label() || (!names_a_time(body) && in_prose())
 }
 
 /// Returns `true` if the prose itself names a time to retry.
 fn names_a_time(body: &ErrorBody) -> bool {
-    let times = body.prose_times().into_iter();
-    let mut delays = times.filter(|time| matches!(time, RetryTime::In(_)));
-    delays.any(|time| time != RetryTime::In(Duration::ZERO))
+    let mut times = body.prose_times().into_iter();
+    times.any(|time| time != RetryTime::In(Duration::ZERO))
+}
+
+/// Returns `true` for a limit of a minute that DashScope names like a lack of money.
+///
+/// # Source
+///
+/// help.aliyun.com, Model Studio: error codes and rate limits ("Allocated quota exceeded": the tokens of a minute).
+fn is_quota_of_a_minute(outcome: &Outcome<'_>, body: &ErrorBody) -> bool {
+    let words = "error-code#token-limit|allocated quota exceeded";
+    outcome.status() == Some(StatusCode::TOO_MANY_REQUESTS)
+        && has_words(body, words)
+        && !prose::names_spent_allowance(body.prose())
 }
 
 /// Returns `true` if the rate limit is smaller than this one request.
@@ -196,8 +214,10 @@ fn is_overload(outcome: &Outcome<'_>, body: &ErrorBody) -> bool {
 
 /// Returns `true` if only the prose reports an account without money.
 fn is_unpaid_by_prose(_: &Outcome<'_>, body: &ErrorBody) -> bool {
-    let words = "credit balance|insufficient balance|insufficient credit|insufficient fund|not enough credit|\
-                 out of credit|all available credits";
+    let words = "credit balance|insufficient balance|balance is insufficient|insufficient credit|\
+                 insufficient fund|not enough credit|out of credit|all available credits|credits are depleted|\
+                 credits are required|out of extra usage|extra usage is required|spending limit|spend limit|\
+                 long context beta is not yet available";
     has_words(body, words)
 }
 

@@ -23,12 +23,11 @@ const MEASURED: &str = "context length|context limit|context size|context window
 const CONTEXT_EXCEEDED: &str = "at most|beyond|exceed|greater than|larger than|less than|longer than|maximum|must be <=|\
      only supports|overflow|too large|too long|too many";
 
-/// Returns `true` if a sentence reports that a limit of a day, a week or a month is reached, and none names a shorter
-/// one.
+/// Returns `true` if a sentence reports that a limit of two hours or longer is reached, and none names a shorter one.
 ///
-/// A sentence counts if it names the window and that it is used up, as in `Rate limit exceeded: free-models-per-day`
-/// and `You have hit your weekly limit`; the allowance of a larger plan (`upgrade for 1000 requests per day`) does not.
-/// If a minute or an hour is named as well, it is unknown which of the two was reached.
+/// A sentence counts if it names the window and that it is used up, as in `Rate limit exceeded: free-models-per-day`,
+/// `You have hit your weekly limit` and `5-hour limit reached`; the allowance of a larger plan (`upgrade for 1000
+/// requests per day`) does not. If a minute or an hour is named as well, it is unknown which of the two was reached.
 pub(super) fn names_long_window(text: &str) -> bool {
     let text = text.to_lowercase();
     let windows = windows(&text);
@@ -38,6 +37,32 @@ pub(super) fn names_long_window(text: &str) -> bool {
 /// Returns `true` if the prose names a limit of an hour or less, which opens again soon.
 pub(super) fn names_short_window(text: &str) -> bool {
     windows(&text.to_lowercase()).short
+}
+
+/// Returns `true` if a sentence reports that the allowance of a plan or a session is used up.
+pub(super) fn names_spent_allowance(text: &str) -> bool {
+    let text = text.to_lowercase();
+    let mut clauses = clauses(&text);
+    clauses.any(|clause| {
+        let allowance = ALLOWANCES.iter().any(|words| clause.contains(words));
+        allowance && words(clause).any(is_used_up)
+    })
+}
+
+const ALLOWANCES: [&str; 9] = [
+    "free allocated quota",
+    "hour allocated quota",
+    "month allocated quota",
+    "session limit",
+    "usage cap",
+    "usage limit",
+    "usage quota",
+    "week allocated quota",
+    "free usage",
+];
+
+fn is_used_up(word: &str) -> bool {
+    LIMIT_REACHED.iter().any(|start| word.starts_with(start))
 }
 
 #[derive(Default)]
@@ -55,16 +80,16 @@ enum Window {
 fn windows(text: &str) -> Windows {
     let mut found = Windows::default();
     for clause in clauses(text) {
-        let mut earlier = Earlier::default();
+        let words: Vec<&str> = words(clause).collect();
         let (mut long, mut reached) = (false, false);
-        for word in words(clause) {
-            match earlier.window(word) {
+        for (at, word) in words.iter().enumerate() {
+            let (before, behind) = words.split_at_checked(at).unwrap_or_default();
+            match window(before, word, behind.get(1)) {
                 Some(Window::Short) => found.short = true,
                 Some(Window::Long) => long = true,
                 None => {}
             }
-            reached |= LIMIT_REACHED.iter().any(|start| word.starts_with(start));
-            earlier.push(word);
+            reached |= is_used_up(word) || (*word == "up" && before.last() == Some(&"used"));
         }
         found.long_is_reached |= long && reached;
     }
@@ -98,42 +123,40 @@ const LIMIT_REACHED: [&str; 8] = [
     "deplet", "exceed", "exhaust", "hit", "limited", "many", "past", "reach",
 ];
 
-/// The words before the current one.
-#[derive(Default)]
-struct Earlier<'a> {
-    last: &'a str,
-    /// The number after `per`, as in `per 24 hours`.
-    number: Option<u32>,
+/// Returns the window that a word names, by the words before it and the one behind it.
+fn window(before: &[&str], word: &str, behind: Option<&&str>) -> Option<Window> {
+    let mut before = before.iter().rev().copied();
+    let last = before.next().unwrap_or_default();
+    match word {
+        "daily" | "weekly" | "monthly" | "rpd" | "tpd" => return Some(Window::Long),
+        "hourly" | "rpm" | "tpm" | "rps" | "tps" | "rph" | "tph" => return Some(Window::Short),
+        "today" if last == "for" => return Some(Window::Long),
+        _ => {}
+    }
+    let number: Option<u32> = last.parse().ok();
+    let is_counted = match number {
+        None => is_rate(last),
+        Some(_) => {
+            let joint = before.next().unwrap_or_default();
+            let is_limit = |word: &&str| matches!(*word, "limit" | "quota" | "usage" | "window");
+            is_rate(joint)
+                || matches!(joint, "last" | "past" | "rolling")
+                || behind.is_some_and(is_limit)
+        }
+    };
+    let hours = number.unwrap_or(1);
+    match word.strip_suffix('s').unwrap_or(word) {
+        _ if !is_counted => None,
+        "day" | "week" | "month" => Some(Window::Long),
+        "hour" | "hr" | "h" if hours > 1 => Some(Window::Long),
+        "hour" | "hr" | "h" | "minute" | "min" | "second" | "sec" => Some(Window::Short),
+        _ => None,
+    }
 }
 
-impl<'a> Earlier<'a> {
-    fn push(&mut self, word: &'a str) {
-        self.number = word.parse().ok().filter(|_| self.joins());
-        self.last = word;
-    }
-
-    /// Returns `true` if the next word may name a window.
-    fn joins(&self) -> bool {
-        matches!(self.last, "per" | "/" | "a" | "an" | "each" | "every") || self.number.is_some()
-    }
-
-    /// Returns the window that this word names.
-    fn window(&self, word: &str) -> Option<Window> {
-        match word {
-            "daily" | "weekly" | "monthly" | "rpd" | "tpd" => return Some(Window::Long),
-            "hourly" | "rpm" | "tpm" | "rps" | "tps" | "rph" | "tph" => return Some(Window::Short),
-            "today" if self.last == "for" => return Some(Window::Long),
-            _ if !self.joins() => return None,
-            _ => {}
-        }
-        let hours = self.number.unwrap_or(1);
-        match word.strip_suffix('s').unwrap_or(word) {
-            "day" | "week" | "month" => Some(Window::Long),
-            "hour" | "hr" | "h" if hours >= 24 => Some(Window::Long),
-            "hour" | "hr" | "h" | "minute" | "min" | "second" | "sec" => Some(Window::Short),
-            _ => None,
-        }
-    }
+/// Returns `true` if the word before a unit makes it that of a rate, as in `per day`.
+fn is_rate(word: &str) -> bool {
+    matches!(word, "per" | "/" | "a" | "an" | "each" | "every")
 }
 
 #[cfg(test)]
@@ -190,6 +213,11 @@ mod tests {
             "no more for today: limit reached",
             "requests every 2 days: exhausted",
             "you have reached your limit of 50 messages a day",
+            "5-hour usage limit reached for Token Plan Starter",
+            "Usage limit reached for the past 5 hours. Upgrade",
+            "You have exceeded the 5-hour usage quota.",
+            "50 requests per 3 hours exceeded",
+            "you have used up your daily free allocation of 10,000 neurons, please upgrade",
         ] {
             assert!(
                 names_long_window(text) && !names_short_window(text),
@@ -235,10 +263,35 @@ mod tests {
     }
 
     #[test]
+    fn a_spent_allowance_is_told_from_one_that_is_offered() {
+        for text in [
+            "you (name) have reached your session usage limit, upgrade for higher limits",
+            "The usage limit has been reached",
+            "You've hit your session limit · resets 4pm",
+            "week allocated quota exceeded.",
+            "Free allocated quota exceeded.",
+            "Free usage exceeded, add credits",
+        ] {
+            assert!(names_spent_allowance(text), "{text}");
+        }
+        for text in [
+            "Allocated quota exceeded, please increase your quota limit.",
+            "concurrency allocated quota exceeded",
+            "Rate limit exceeded, raise your usage limit",
+            "Usage is growing too fast.",
+            "Too many requests",
+            "",
+        ] {
+            assert!(!names_spent_allowance(text), "{text}");
+        }
+    }
+
+    #[test]
     fn a_long_text_is_gone_through_once() {
         for part in ["per ", "/", "per 1 ", "-", ", ", "é", "day "] {
             let text = part.repeat(200_000 / part.len());
             assert!(!names_long_window(&text), "{part}");
+            assert!(!names_spent_allowance(&text), "{part}");
         }
     }
 }

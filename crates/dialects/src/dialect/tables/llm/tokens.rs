@@ -50,11 +50,12 @@ struct Tokens {
 #[rustfmt::skip]
 const KNOWN: [Tokens; 18] = [
     tokens(TokenKind::Quota, 429,
-        "accountoverdue arrearage exceededcurrentquota nocredits notenoughcredits openroutercredits outofcredit \
-         outofcredits paymentrequired quotaexceeded quotaexhausted servicequotaexceeded usagelimitexceeded \
-         usagelimitreached usagenotincluded",
+        "accessterminated accountoverdue accountquotaexceeded arrearage commoditynotpurchased exceededcurrentquota \
+         nocredits notenoughcredits openroutercredits outofcredit outofcredits paymentrequired quotaexceeded \
+         quotaexhausted servicequotaexceeded setlimitexceeded usagenotincluded",
         "insufficientquota insufficientcredit insufficientbalance insufficientfund creditsbalance creditbalance \
-         spendlimit spendinglimit billing budgetexceeded creditsexhausted perday perweek permonth"),
+         creditlimit usagelimit spendlimit spendinglimit billing billoverdue budgetexceeded creditsexhausted perday \
+         perweek permonth rpdexceeded tpdexceeded"),
     tokens(TokenKind::Context, 400, "exceedcontextlength inputtoolong prompttoolong tokenlimitexceeded",
         "contextlength contextwindow contextsize contextlimit"),
     tokens(TokenKind::ContentPolicy, 400, "datainspectionfailed moderationblocked prohibitedcontent",
@@ -109,10 +110,17 @@ pub(super) fn own_status(headers: &HeaderMap, body: &ErrorBody) -> Option<u16> {
     statuses.next().or_else(|| Some(first?.status))
 }
 
-/// Returns `true` if a token is one of the numbers by which Zhipu reports that nothing is left; they have this meaning
-/// with a 429 alone.
+/// Returns `true` if a token is one of the numbers by which Zhipu (Z.ai) reports that nothing is left, that a plan does
+/// not include the model, or that the account is locked or restricted; they have this meaning with a 429 alone.
+///
+/// # Source
+///
+/// docs.z.ai and docs.bigmodel.cn, API codes.
 pub(super) fn is_spent_by_number(_: &Outcome<'_>, body: &ErrorBody) -> bool {
-    let numbers = ["1113", "1304", "1308", "1309", "1310"];
+    let numbers = [
+        "1110", "1112", "1113", "1121", "1304", "1308", "1309", "1310", "1311", "1313", "1316",
+        "1317", "1318", "1319", "1320", "1321",
+    ];
     body.labels()
         .iter()
         .any(|token| numbers.contains(&&**token))
@@ -245,6 +253,7 @@ mod tests {
             "MonthlyQuotaExceeded",
             "weekly_usage",
             "rate_limit_per_week",
+            "RateLimitExceeded.FoundationModelTPDExceeded",
         ] {
             assert_eq!(kind(day), Some(TokenKind::Quota), "{day}");
         }
@@ -269,6 +278,39 @@ mod tests {
             "https://api.example/problems/monthly-quota-exceeded",
         ] {
             assert_eq!(kind(money), Some(TokenKind::Quota), "{money}");
+        }
+    }
+
+    #[test]
+    fn the_allowance_of_a_plan_is_told_from_a_rate() {
+        for plan in [
+            "usage_limit_reached",
+            "FreeUsageLimitError",
+            "GoUsageLimitError",
+            "access_terminated_error",
+            "AccountQuotaExceeded",
+            "SetLimitExceeded",
+            "credit_limit",
+            "PrepaidBillOverdue",
+            "CommodityNotPurchased",
+            "MONTHLY_REQUEST_COUNT",
+        ] {
+            assert_eq!(kind(plan), Some(TokenKind::Quota), "{plan}");
+        }
+        for rate in [
+            "ModelAccountTpmRateLimitExceeded",
+            "RateLimitExceeded.EndpointRPMExceeded",
+            "rate_limit_reached_error",
+            "user_global_rate_limited:pro",
+        ] {
+            assert_eq!(kind(rate), Some(TokenKind::RateLimit), "{rate}");
+        }
+        for busy in [
+            "MODEL_CAPACITY_EXHAUSTED",
+            "engine_overloaded_error",
+            "ServerOverloaded",
+        ] {
+            assert_eq!(kind(busy), Some(TokenKind::Overloaded), "{busy}");
         }
     }
 
