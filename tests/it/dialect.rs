@@ -4,6 +4,7 @@ mod ambiguous_bodies;
 mod answers;
 mod broken_bodies;
 mod keys;
+mod locations;
 mod own_rows;
 mod properties;
 mod request;

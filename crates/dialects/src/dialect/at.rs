@@ -3,7 +3,7 @@
 use http::HeaderName;
 use http_retry_core::ConfigError;
 use http_retry_core::adapter::RetryTime;
-use http_retry_core::policy::{ErrorBody, Outcome, Pointer, Scope, Unit};
+use http_retry_core::policy::{ErrorBody, Outcome, Pointer, RequestLine, Scope, Unit};
 
 /// The location of a delay, or of the name of a limit, in a response: a header, a part of a header, or a value in a
 /// JSON body.
@@ -29,6 +29,10 @@ pub(crate) enum LocationKind {
     Head(HeaderName),
     /// A named part of a header with several: `left` of `used=3, left=2`.
     Part(HeaderName, Box<str>),
+    /// The start of each item of a list in a header: `60` of `60:error:organization`.
+    Starts(HeaderName),
+    /// The segment of the request's path at this index.
+    Segment(usize),
     Json(Pointer),
     /// The delays that the prose of the body names.
     Prose,
@@ -50,6 +54,18 @@ impl Location {
     /// object that is itself a member.
     pub fn head_part(name: &str, part: &str) -> Self {
         Self(header(name).map(|name| LocationKind::Part(name, part.into())))
+    }
+
+    /// The start of each item of a list in a header, up to a colon or a semicolon: `60` and `2700` of
+    /// `60:error:organization, 2700:default`.
+    pub fn head_starts(name: &str) -> Self {
+        Self(header(name).map(LocationKind::Starts))
+    }
+
+    /// A segment of the request's path, without empty ones: `appX` at index 1 of `/v0/appX/orders`. It names the limit of
+    /// one tenant or one collection; only [`Interpretation::scope_from`](super::Interpretation::scope_from) uses it.
+    pub fn path_segment(index: usize) -> Self {
+        Self(Ok(LocationKind::Segment(index)))
     }
 
     /// A value in a JSON body, by an RFC 6901 pointer in which `*` matches any member or item, such as
@@ -86,7 +102,8 @@ pub(super) fn header(name: &str) -> Result<HeaderName, ConfigError> {
 
 impl LocationKind {
     pub(super) fn is_in_the_body(&self) -> bool {
-        !matches!(self, Self::Head(_) | Self::Part(..))
+        let is_in_the_head = matches!(self, Self::Head(_) | Self::Part(..) | Self::Starts(_));
+        !is_in_the_head && !matches!(self, Self::Segment(_))
     }
 
     pub(super) fn pointer(&self) -> Option<&Pointer> {
@@ -124,6 +141,22 @@ impl LocationKind {
             Self::Part(name, part) => {
                 let values = outcome.header_values(name, Some(part));
                 values.map(str::to_owned).collect()
+            }
+            Self::Starts(name) => {
+                let items = outcome
+                    .header_values(name, None)
+                    .flat_map(|line| line.split(','));
+                let starts = items.filter_map(|item| item.split([':', ';']).next());
+                starts.map(|start| start.trim_ascii().to_owned()).collect()
+            }
+            Self::Segment(index) => {
+                let path = outcome.request().map_or("", RequestLine::path);
+                let mut segments = path.split('/').filter(|segment| !segment.is_empty());
+                segments
+                    .nth(*index)
+                    .map(str::to_owned)
+                    .into_iter()
+                    .collect()
             }
             Self::Json(pointer) => {
                 let found = outcome.body().map(|body| body.at(pointer));

@@ -38,6 +38,8 @@ pub struct Interpretation {
     delay: Vec<(LocationKind, Unit)>,
     at_least: Option<Duration>,
     at_least_from: Option<(LocationKind, Unit)>,
+    /// The length of the limit's windows, which begin at multiples of it.
+    window: Option<Duration>,
     scope: Option<Scope>,
     scope_from: Option<LocationKind>,
     reason: Option<Reason>,
@@ -61,6 +63,7 @@ impl Interpretation {
             delay: Vec::new(),
             at_least: None,
             at_least_from: None,
+            window: None,
             scope: None,
             scope_from: None,
             reason: None,
@@ -138,6 +141,20 @@ impl Interpretation {
         self.with(at, |meaning, place| {
             meaning.at_least_from = Some((place, unit));
         })
+    }
+
+    /// Sets the shortest delay to the rest of the limit's window, of which each begins at a multiple of its length since
+    /// 1970: with 15 minutes, at the full hour and at a quarter, half and three quarters past it. The time is that of the
+    /// response's `date`; without one, the whole window is waited for. A window must be longer than 0.
+    pub fn until_next(self, window: Duration) -> Self {
+        let refused = window
+            .is_zero()
+            .then(|| ConfigError::new("window", "0", "must be longer than 0"));
+        Self {
+            window: Some(window),
+            refused: self.refused.or(refused),
+            ..self
+        }
     }
 
     /// Sets which calls the limit stops, and thus which calls wait at a gate. Default [`Scope::Account`]: all calls
@@ -221,7 +238,9 @@ impl Interpretation {
             RetryTime::In(delay) => Some(delay),
             _ => None,
         });
-        let least = least.max();
+        let least = least
+            .max()
+            .max(self.window.map(|window| rest_of(window, outcome)));
         let scope = self.scope_from.as_ref();
         let mut verdict = Verdict::new(self.class, self.reach);
         verdict.reason = self.reason;
@@ -235,7 +254,23 @@ impl Interpretation {
         if self.delay.iter().any(|(place, _)| !place.is_in_the_body()) {
             verdict = verdict.ignoring_resets();
         }
-        let delays: Vec<RetryTime> = self.delay.iter().flat_map(times).collect();
+        let delays = self.delay.iter().flat_map(times);
+        // A limit that asks for no wait has not named a time.
+        let is_none = |time: &RetryTime| {
+            self.class == Class::Throttled && *time == RetryTime::In(Duration::ZERO)
+        };
+        let delays: Vec<RetryTime> = delays.filter(|time| !is_none(time)).collect();
         delays.into_iter().fold(verdict, Verdict::asking)
     }
+}
+
+/// Returns the time until the next multiple of a window, at the time of a response.
+fn rest_of(window: Duration, outcome: &Outcome<'_>) -> Duration {
+    let (length, now) = (
+        window.as_nanos(),
+        outcome.sent_at().unwrap_or_default().as_nanos(),
+    );
+    let gone = now.checked_rem(length).unwrap_or_default();
+    let rest = u64::try_from(length.saturating_sub(gone)).unwrap_or(u64::MAX);
+    Duration::from_nanos(rest)
 }

@@ -119,6 +119,13 @@ impl RowBuilder {
         self.head(name, Value::any())
     }
 
+    /// Two headers list numbers, and the usage at this index, which starts at 0, has reached its limit: at index 0 of
+    /// `usage: 205,870` and `limit: 200,2000`.
+    pub fn used_up(self, usage: &str, limit: &str, index: usize) -> Self {
+        let names = header(usage).and_then(|usage| Ok((usage, header(limit)?)));
+        self.with(names.map(|(usage, limit)| Condition::used_up(usage, limit, index)))
+    }
+
     /// The value at this pointer of a JSON body is this one; texts are compared exactly. See
     /// [`Location::json`](super::Location::json) for pointers. If `*` matches several values, one that is equal is
     /// enough.

@@ -49,6 +49,25 @@ impl<'a> Outcome<'a> {
         }
     }
 
+    /// Returns the time at the sender of the response, since 1970-01-01T00:00:00Z: its `date` and `age`. `None` without a
+    /// valid date.
+    ///
+    /// ```
+    /// use http::{HeaderMap, HeaderValue, StatusCode, header};
+    /// use http_retry::Outcome;
+    ///
+    /// let date = HeaderValue::from_static("Fri, 21 Aug 2026 12:00:00 GMT");
+    /// let headers = HeaderMap::from_iter([(header::DATE, date)]);
+    /// let response = Outcome::response(StatusCode::OK, &headers);
+    /// assert_eq!(response.sent_at().map(|time| time.as_secs()), Some(1_787_313_600));
+    /// ```
+    #[must_use]
+    pub fn sent_at(&self) -> Option<Duration> {
+        // Without a `date` the clock is the wall's, which 1970 stands for here.
+        let time = time_of(self.headers()?, Duration::ZERO);
+        (!time.is_zero()).then_some(time)
+    }
+
     /// Returns the delay that the server asks for: by a header that says when to come back, else by what a classifier
     /// or a dialect read from the body, else by the reset of a spent quota. `None` for a success, and if nothing
     /// readable asks for a delay. `wall` is as for [`Outcome::server_hints`], which also reports the headers that

@@ -13,7 +13,7 @@ use crate::policy::outcome::Outcome;
 use crate::policy::request_facts::RequestLine;
 #[cfg(feature = "json")]
 use answer::JsonTest;
-use answer::{HeadTest, XmlTest};
+use answer::{HeadTest, UsageTest, XmlTest};
 pub(crate) use answer::{lines, parts, values};
 use http::Method;
 pub(crate) use request::matches_glob;
@@ -54,6 +54,7 @@ pub(crate) enum Test {
     /// A part of an error body or of an error's text, in lower case.
     Message(Vec<String>),
     Header(Vec<HeadTest>),
+    Usage(UsageTest),
     #[cfg(feature = "json")]
     Json(JsonTest),
     Xml(XmlTest),
@@ -353,6 +354,7 @@ impl Test {
             Self::Header(tests) => outcome
                 .headers()
                 .is_some_and(|headers| tests.iter().any(|test| test.holds(headers))),
+            Self::Usage(test) => outcome.headers().is_some_and(|headers| test.holds(headers)),
             #[cfg(feature = "json")]
             Self::Json(test) => {
                 let is_certain = |body: &ErrorBody| body.is_certain_at(&test.pointer);

@@ -76,6 +76,28 @@ pub(crate) fn parts<'a>(line: &'a str, name: &str) -> impl Iterator<Item = &'a s
     })
 }
 
+/// A test of two headers that list numbers: a usage has reached its limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UsageTest {
+    usage: HeaderName,
+    limit: HeaderName,
+    /// The index of both numbers in their lists.
+    index: usize,
+}
+
+impl UsageTest {
+    pub(super) fn holds(&self, headers: &HeaderMap) -> bool {
+        let number = |name| {
+            let item = lines(headers, name)
+                .flat_map(|line| line.split(','))
+                .nth(self.index);
+            item.and_then(|item| item.trim_ascii().parse::<u64>().ok())
+        };
+        let (usage, limit) = (number(&self.usage), number(&self.limit));
+        limit.is_some() && usage >= limit
+    }
+}
+
 /// A test of a JSON body: a location has a value.
 #[cfg(feature = "json")]
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -165,6 +187,32 @@ impl Condition {
         Self::of_head(name, Some(part.into()), value.into())
     }
 
+    /// A response with two headers that list numbers, such as `usage: 205, 870` and `limit: 200, 2000`, in which the
+    /// usage at this index has reached its limit. The index starts at 0.
+    ///
+    /// ```
+    /// use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+    /// use http_retry::Outcome;
+    /// use http_retry::rules::Condition;
+    /// use http_retry_core::adapter::Evidence;
+    ///
+    /// let [usage, limit] = ["x-usage", "x-limit"].map(HeaderName::from_static);
+    /// let values = ["205,870", "200,2000"].map(HeaderValue::from_static);
+    /// let headers = HeaderMap::from_iter([usage.clone(), limit.clone()].into_iter().zip(values));
+    /// let refused = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &headers);
+    /// let of_a_quarter = Condition::used_up(usage.clone(), limit.clone(), 0);
+    /// assert_eq!(of_a_quarter.matches(&refused, Evidence::Head), Some(true));
+    /// let of_a_day = Condition::used_up(usage, limit, 1);
+    /// assert_eq!(of_a_day.matches(&refused, Evidence::Head), Some(false));
+    /// ```
+    pub fn used_up(usage: HeaderName, limit: HeaderName, index: usize) -> Self {
+        Self::of(Test::Usage(UsageTest {
+            usage,
+            limit,
+            index,
+        }))
+    }
+
     fn of_head(
         name: HeaderName,
         part: Option<String>,
@@ -240,7 +288,40 @@ const NOTHING: &str = "must name something to look for";
 
 #[cfg(test)]
 mod tests {
-    use super::parts;
+    use super::{UsageTest, parts};
+    use http::{HeaderMap, HeaderName, HeaderValue};
+
+    #[test]
+    fn a_usage_that_has_reached_its_limit_is_told_from_others() {
+        let [usage, limit] = ["x-usage", "x-limit"].map(HeaderName::from_static);
+        let holds = |lines: [Option<&'static str>; 2], index| {
+            let names = [usage.clone(), limit.clone()].into_iter();
+            let lines = names
+                .zip(lines)
+                .filter_map(|(name, line)| Some((name, HeaderValue::from_static(line?))));
+            let headers = HeaderMap::from_iter(lines);
+            let (usage, limit) = (usage.clone(), limit.clone());
+            UsageTest {
+                usage,
+                limit,
+                index,
+            }
+            .holds(&headers)
+        };
+        let both = [Some("205, 870"), Some("200,2000")];
+        assert!(holds(both, 0));
+        assert!(!holds(both, 1));
+        assert!(!holds(both, 2));
+        assert!(holds([Some("200"), Some("200")], 0));
+        for lines in [
+            [None, Some("200")],
+            [Some("205"), None],
+            [None, None],
+            [Some("many"), Some("200")],
+        ] {
+            assert!(!holds(lines, 0), "{lines:?}");
+        }
+    }
 
     #[test]
     fn a_part_is_found_in_a_list_and_in_json() {
