@@ -46,7 +46,7 @@ const MAX_HOSTS: usize = 1 << ROW_BITS;
 
 impl Dialects {
     /// Creates the map of the built-in dialects and their public hosts, such as `api.github.com` and `*.amazonaws.com`:
-    /// 60 hosts. Services that run on their users' own hosts, such as Kubernetes, are not in it.
+    /// 102 hosts. Services that run on their users' own hosts, such as Kubernetes, are not in it.
     pub fn by_host() -> Self {
         let empty = Self {
             hosts: Vec::new(),
@@ -162,7 +162,7 @@ impl Classify for Dialects {
 }
 
 /// Hosts, exact or with `*` for the first labels, and the names of their dialects.
-const HOSTS: [(&str, &str); 60] = [
+const HOSTS: [(&str, &str); 102] = [
     ("api.github.com", "github"),
     ("gitlab.com", "gitlab"),
     ("*.atlassian.net", "atlassian"),
@@ -223,6 +223,48 @@ const HOSTS: [(&str, &str); 60] = [
     ("api.brevo.com", "brevo"),
     ("api.mailerlite.com", "mailerlite"),
     ("connect.mailerlite.com", "mailerlite"),
+    ("raw.githubusercontent.com", "github"),
+    ("sentry.io", "sentry"),
+    ("*.sentry.io", "sentry"),
+    ("api.bitbucket.org", "atlassian"),
+    ("api.opsgenie.com", "atlassian"),
+    ("api.statuspage.io", "atlassian"),
+    ("*.akamaiapis.net", "akamai"),
+    ("api.cloudflare.com", "cloudflare"),
+    ("api.fastly.com", "fastly"),
+    ("api.hetzner.cloud", "hetzner"),
+    ("*.aliyuncs.com", "alibaba_cloud"),
+    ("*.tencentcloudapi.com", "tencent_cloud"),
+    ("api.bybit.com", "bybit"),
+    ("www.okx.com", "okx"),
+    ("api.kucoin.com", "kucoin"),
+    ("api.gateio.ws", "gate"),
+    ("pro-api.coinmarketcap.com", "coinmarketcap"),
+    ("quickbooks.api.intuit.com", "quickbooks"),
+    ("*.docusign.net", "docusign"),
+    ("matrix-client.matrix.org", "matrix"),
+    ("open.feishu.cn", "feishu"),
+    ("open.larksuite.com", "feishu"),
+    ("api.dingtalk.com", "dingtalk"),
+    ("oapi.dingtalk.com", "dingtalk"),
+    ("api.weixin.qq.com", "wechat"),
+    ("qyapi.weixin.qq.com", "wechat"),
+    ("api.vk.com", "vk"),
+    ("verify.twilio.com", "twilio"),
+    ("api.push.apple.com", "apns"),
+    ("api.notion.com", "notion"),
+    ("services.leadconnectorhq.com", "highlevel"),
+    ("api.smartsheet.com", "smartsheet"),
+    ("api.moysklad.ru", "moysklad"),
+    ("*.sec.gov", "sec"),
+    ("api.crossref.org", "crossref"),
+    ("musicbrainz.org", "musicbrainz"),
+    ("api.firecrawl.dev", "firecrawl"),
+    ("www.strava.com", "strava"),
+    ("esi.evetech.net", "esi"),
+    ("*.infura.io", "infura"),
+    ("*.g.alchemy.com", "alchemy"),
+    ("api.etherscan.io", "etherscan"),
 ];
 
 /// Returns `true` if a text is a host without a port, in lower case, with an optional `*` for its first labels.

@@ -1,11 +1,11 @@
 //! Clouds: Amazon (the JSON, query and EC2 protocols, and S3), Azure (Resource Manager, Cosmos DB, Storage, Microsoft
-//! Graph), Google (Workspace, BigQuery, YouTube, Cloud APIs), Oracle Cloud.
+//! Graph), Google (Workspace, BigQuery, YouTube, Maps, Cloud APIs), Oracle Cloud, Alibaba Cloud, Tencent Cloud.
 
-use super::on;
-use crate::dialect::{Interpretation, Location, Row};
-use http::Method;
-use http_retry_core::policy::rules::Value;
-use http_retry_core::policy::{AWS_THROTTLES, Reason, Unit};
+use super::{MINUTE, on, says};
+use crate::dialect::{Interpretation, Location, Row, RowBuilder};
+use http::{HeaderName, Method};
+use http_retry_core::policy::rules::{Condition, Value};
+use http_retry_core::policy::{AWS_THROTTLES, Reason, Scope, Unit};
 
 /// Transient failures, which may succeed a moment later.
 ///
@@ -22,11 +22,32 @@ const TRANSIENT: [&str; 2] = ["RequestTimeout", "RequestTimeoutException"];
 /// in JSON.
 const NAMED_AT: [&str; 4] = ["/__type", "/code", "/Code", "/Error/Code"];
 
+/// Throttles of one table, shard, hosted zone or transaction, which leave other calls of the account alone.
+const OF_ONE_RESOURCE: [&str; 3] = [
+    "ProvisionedThroughputExceededException",
+    "PriorRequestNotComplete",
+    "TransactionInProgressException",
+];
+
+/// Holds for errors with one of these names, wherever a protocol has them.
+fn is_named(names: [&'static str; 3]) -> Condition {
+    let head = HeaderName::from_static("x-amzn-errortype");
+    let in_the_head = Condition::head(head, Value::name(names));
+    let at = NAMED_AT.map(|at| Condition::json(at, Value::name(names)));
+    let all = at
+        .into_iter()
+        .chain([in_the_head, Condition::xml("Code", names)]);
+    Condition::any(all.flatten())
+}
+
 pub(super) fn aws() -> Vec<Row> {
     let failed = || on(400..=599);
     let throttles = || Value::name(AWS_THROTTLES);
     let transient = || Value::name(TRANSIENT);
-    let slow = || Interpretation::throttled().refused();
+    let slow = || {
+        let slow = Interpretation::throttled().refused();
+        slow.scope_where(is_named(OF_ONE_RESOURCE), Scope::Request)
+    };
     let mut rows = vec![
         failed().head("x-amzn-errortype", throttles()).is(slow()),
         failed().xml("Code", AWS_THROTTLES).is(slow()),
@@ -53,7 +74,8 @@ pub(super) fn s3() -> Vec<Row> {
     // Only copies and completed uploads respond 200 before their result is known; an object of the user is never judged
     // by its text.
     let written = |method| on([200]).method(method);
-    let slow = || Interpretation::throttled().refused();
+    // "You can send 3,500 PUT/COPY/POST/DELETE or 5,500 GET/HEAD requests per second per partitioned prefix."
+    let slow = || Interpretation::throttled().refused().scope(Scope::Request);
     let inside = ["InternalError", "ServiceUnavailable", "RequestTimeout"];
     let busy = ["SlowDown", "RequestLimitExceeded", "BandwidthLimitExceeded"];
     vec![
@@ -94,6 +116,14 @@ pub(super) fn azure() -> Vec<Row> {
         on([409])
             .json("/error/code", "AnotherOperationInProgress")
             .is(Interpretation::transient()),
+        // Cosmos DB: the request units of one container.
+        on([429])
+            .path("/dbs/*/colls/*")
+            .is(Interpretation::throttled().scope_from(Location::path_segment(3))),
+        // Resource Manager: the limits of one subscription.
+        on([429])
+            .path("/subscriptions/*")
+            .is(Interpretation::throttled().scope_from(Location::path_segment(1))),
     ]
 }
 
@@ -104,9 +134,21 @@ pub(super) fn google() -> Vec<Row> {
     let delay = "/error/details/*/retryDelay";
     let timed = |meaning: Interpretation| {
         let meaning = meaning.delay(Location::json(delay), Unit::S);
+        // The last is that of Google Ads.
         meaning
             .delay(Location::json("/*/error/details/*/retryDelay"), Unit::S)
             .delay(Location::prose(), Unit::Auto)
+            .delay(
+                Location::json("/error/details/*/errors/*/details/quotaErrorDetails/retryDelay"),
+                Unit::S,
+            )
+    };
+    // Cloud Storage: "one update per second" of an object, and a bucket in two seconds for a project.
+    let object = says(["rate limit for object mutation"]);
+    let buckets = says(["creating and deleting buckets"]);
+    let slow = || {
+        let slow = timed(Interpretation::throttled()).scope_where(object.clone(), Scope::Request);
+        slow.scope_where(buckets.clone(), Scope::MethodRoute)
     };
     let refused = || on([403, 429]);
     // "rateLimitExceeded", "userRateLimitExceeded": wait, and try again.
@@ -128,29 +170,52 @@ pub(super) fn google() -> Vec<Row> {
     };
     let spent = || Interpretation::permanent().because(Reason::QuotaExhausted);
     let inside = || Value::is(["backendError", "internalError", "badGateway"]);
-    vec![
+    let mut rows = maps();
+    rows.extend([
         refused().json(reason, quotas()).is(spent()),
+        // The name of the quota, such as `ReadsPerDayPerProject`.
         refused()
-            .json(reason, rates())
-            .is(timed(Interpretation::throttled())),
-        refused()
-            .json(listed, rates())
-            .is(timed(Interpretation::throttled())),
+            .json(
+                "/error/details/*/metadata/quota_limit",
+                Value::has(["PerDay"]),
+            )
+            .is(spent()),
+        // Cloud Messaging: "Use exponential backoff with a minimum initial delay of 1 minute."
+        on([429])
+            .json("/error/details/*/errorCode", "QUOTA_EXCEEDED")
+            .is(slow().at_least(MINUTE)),
+        refused().json(reason, rates()).is(slow()),
+        refused().json(listed, rates()).is(slow()),
         refused()
             .json("/error/details/*/reason", "RATE_LIMIT_EXCEEDED")
-            .is(timed(Interpretation::throttled())),
+            .is(slow()),
         refused()
             .json("/error/status", "RESOURCE_EXHAUSTED")
-            .is(timed(Interpretation::throttled())),
-        on([429])
-            .json(delay, Value::any())
-            .is(timed(Interpretation::throttled())),
+            .is(slow()),
+        on([429]).json(delay, Value::any()).is(slow()),
+        // The XML API of Cloud Storage.
+        on([429]).xml("Code", ["SlowDown"]).is(slow()),
         on([500, 503])
             .json(delay, Value::any())
             .is(timed(Interpretation::transient())),
         on([400, 403])
             .json(reason, inside())
             .is(Interpretation::transient()),
+    ]);
+    rows
+}
+
+/// The web services of Maps, which respond with 200 to a failure.
+fn maps() -> Vec<Row> {
+    let status =
+        |status: &str| -> RowBuilder { on([200]).path("/maps/api/*").json("/status", status) };
+    let spent = Interpretation::permanent().because(Reason::QuotaExhausted);
+    vec![
+        // No billing, or a cap of the caller's own.
+        status("OVER_DAILY_LIMIT").is(spent),
+        status("OVER_QUERY_LIMIT").is(Interpretation::throttled()),
+        // "The request may succeed if you try again."
+        status("UNKNOWN_ERROR").is(Interpretation::transient()),
     ]
 }
 
@@ -160,5 +225,26 @@ pub(super) fn oci() -> Vec<Row> {
         on([409])
             .json("/code", ["IncorrectState", "ExternalServerIncorrectState"])
             .is(Interpretation::transient()),
+    ]
+}
+
+pub(super) fn alibaba_cloud() -> Vec<Row> {
+    vec![
+        // "Request was denied due to user flow control.", at 400 and other statuses.
+        on(400..=599)
+            .json("/Code", Value::starts("Throttling"))
+            .is(Interpretation::throttled()),
+    ]
+}
+
+pub(super) fn tencent_cloud() -> Vec<Row> {
+    // "The HTTP status code is 200 regardless of whether the call succeeds."
+    let error = |code: &str| {
+        let called = on([200]);
+        called.json("/Response/Error/Code", Value::starts(code))
+    };
+    vec![
+        error("RequestLimitExceeded").is(Interpretation::throttled()),
+        error("InternalError").is(Interpretation::transient()),
     ]
 }

@@ -1,15 +1,21 @@
 //! Payment, orders, accounts and exchanges: Stripe, Shopify, PayPal, Chargebee, Xero, the draft on idempotency keys,
-//! Kraken, Binance.
+//! Kraken, Binance, Bybit, OKX, KuCoin, Gate, CoinMarketCap.
 //!
 //! Private requests to the exchanges are signed with a nonce or a time, which is good for one attempt: sign them below
 //! the retry layer.
 
 use super::{MINUTE, on, seconds};
-use crate::dialect::{Interpretation, Row};
+use crate::dialect::{Interpretation, Location, Row};
 use http_retry_core::policy::rules::Value;
-use http_retry_core::policy::{Reason, Scope};
+use http_retry_core::policy::{Reason, Scope, Unit};
+use std::time::Duration;
+
+/// The shortest ban of an address by Bybit.
+const TEN_MINUTES: Duration = seconds(10 * 60);
 
 pub(super) fn stripe() -> Vec<Row> {
+    let limited = |by| on([429]).head("stripe-rate-limited-reason", by);
+    let slow = |scope| Interpretation::throttled().scope(scope);
     vec![
         // A replayed response stays the same for ever.
         on(500..=599)
@@ -20,6 +26,14 @@ pub(super) fn stripe() -> Vec<Row> {
         on([409])
             .json("/error/code", ["idempotency_key_in_use", "lock_timeout"])
             .is(Interpretation::transient()),
+        // The limit of one object, such as the updates of a payment, or its lock; others are free.
+        limited("resource-specific").is(slow(Scope::Request)),
+        on([429])
+            .json("/error/code", "lock_timeout")
+            .is(slow(Scope::Request)),
+        // "Each named API operation is a separate endpoint."
+        limited("endpoint-rate").is(slow(Scope::MethodRoute)),
+        limited("endpoint-concurrency").is(slow(Scope::MethodRoute)),
     ]
 }
 
@@ -29,8 +43,8 @@ pub(super) fn shopify() -> Vec<Row> {
         graphql.json("/errors/*/extensions/code", code)
     };
     vec![
-        // The query was not run: its cost was above the points left.
-        code("THROTTLED").is(Interpretation::throttled()),
+        // The query was not run: its cost was above the points left, which the REST API does not share.
+        code("THROTTLED").is(Interpretation::throttled().scope(Scope::Route)),
         code("INTERNAL_SERVER_ERROR").is(Interpretation::transient()),
     ]
 }
@@ -131,5 +145,60 @@ pub(super) fn binance() -> Vec<Row> {
         on([503])
             .json("/msg", "Service Unavailable.")
             .is(Interpretation::transient().refused()),
+    ]
+}
+
+pub(super) fn bybit() -> Vec<Row> {
+    let error = |code: &str| on([200]).path("/v5/*").json("/retCode", code);
+    let reset = Location::head("x-bapi-limit-reset-timestamp");
+    vec![
+        // "403, access too frequent": the address is banned for "at least 10 minutes".
+        on([403])
+            .text("access too frequent")
+            .is(Interpretation::throttled()
+                .at_least(TEN_MINUTES)
+                .because(Reason::RateLimited)),
+        // "Too many visits. Exceeded the API rate limit", which each endpoint has.
+        error("10006").is(Interpretation::throttled()
+            .delay(reset, Unit::UnixMs)
+            .scope(Scope::MethodRoute)),
+        error("10016").is(Interpretation::transient()),
+    ]
+}
+
+pub(super) fn okx() -> Vec<Row> {
+    vec![
+        // "Rate limit reached", of one endpoint.
+        on([429])
+            .json("/code", "50011")
+            .is(Interpretation::throttled().scope(Scope::MethodRoute)),
+        // "Endpoint request timeout (does not mean that the request was successful or failed)."
+        on([400])
+            .json("/code", "50004")
+            .is(Interpretation::transient()),
+    ]
+}
+
+pub(super) fn kucoin() -> Vec<Row> {
+    // The milliseconds until the quota is full again.
+    let reset = "gw-ratelimit-reset";
+    let slow = Interpretation::throttled().delay(Location::head(reset), Unit::Ms);
+    vec![on([429]).has_head(reset).is(slow)]
+}
+
+pub(super) fn gate() -> Vec<Row> {
+    // "The timestamp indicating when your request limit resets", of one endpoint.
+    let reset = "x-gate-ratelimit-reset-timestamp";
+    let slow = Interpretation::throttled().delay(Location::head(reset), Unit::Unix);
+    vec![on([429]).has_head(reset).is(slow.scope(Scope::MethodRoute))]
+}
+
+pub(super) fn coinmarketcap() -> Vec<Row> {
+    // The credits of a day and of a month; the other limits are of a minute.
+    let spent = Interpretation::permanent().because(Reason::QuotaExhausted);
+    vec![
+        on([429])
+            .json("/status/error_code", ["1009", "1010"])
+            .is(spent),
     ]
 }

@@ -1,9 +1,10 @@
-//! Chat, social networks and mail: Slack, Discord, Telegram, Zoom, turn.io, X, Facebook, SendGrid, Emailit, Brevo,
-//! MailerLite.
+//! Chat, social networks, mail and notifications: Slack, Discord, Telegram, Matrix, Feishu, DingTalk, WeChat, VK, Zoom,
+//! turn.io, X, Facebook, SendGrid, Emailit, Brevo, MailerLite, Twilio, Apple's push notifications.
 
 use super::{MINUTE, on, seconds, unless_head};
 use crate::dialect::{Interpretation, Location, Row};
 use http::header::RETRY_AFTER;
+use http_retry_core::policy::rules::Value;
 use http_retry_core::policy::{Reason, Scope, Unit};
 
 pub(super) fn slack() -> Vec<Row> {
@@ -54,10 +55,85 @@ pub(super) fn telegram() -> Vec<Row> {
     vec![on([429]).is(Interpretation::throttled().delay(Location::json(delay), Unit::S))]
 }
 
+pub(super) fn matrix() -> Vec<Row> {
+    let delay = "/retry_after_ms";
+    let slow = Interpretation::throttled().delay(Location::json(delay), Unit::Ms);
+    vec![on([429]).json(delay, Value::any()).is(slow)]
+}
+
+pub(super) fn feishu() -> Vec<Row> {
+    // The limits are those "of each API, each app and each tenant".
+    let slow = || {
+        Interpretation::throttled()
+            .delay(Location::head("x-ogw-ratelimit-reset"), Unit::S)
+            .scope(Scope::MethodRoute)
+    };
+    // "Request trigger frequency limit"; the limit of one message or chat; a robot's message at a busy time.
+    let codes = ["99991400", "230020", "11232"];
+    vec![
+        on([429]).is(slow()),
+        // Older methods refuse with 400; some gateways hand the code on in a 200.
+        on([200, 400])
+            .path("/open-apis/*")
+            .json("/code", codes)
+            .is(slow()),
+    ]
+}
+
+pub(super) fn dingtalk() -> Vec<Row> {
+    // "The limit lasts 1 second." Its name begins like that of a permission.
+    let slow = || {
+        Interpretation::throttled()
+            .at_least(seconds(1))
+            .scope(Scope::MethodRoute)
+    };
+    vec![
+        on([403])
+            .json("/code", Value::has(["QpsLimitFor"]))
+            .is(slow()),
+        // The older API, which responds with 200.
+        on([200]).json("/errcode", "90018").is(slow()),
+        on([200]).json("/sub_code", "90018").is(slow()),
+    ]
+}
+
+pub(super) fn wechat() -> Vec<Row> {
+    let error = |code: &str| on([200]).path("/cgi-bin/*").json("/errcode", code);
+    let slow = || {
+        Interpretation::throttled()
+            .at_least(MINUTE)
+            .scope(Scope::MethodRoute)
+    };
+    vec![
+        // "reach max api daily quota limit"; WeCom has the same code for the calls of a minute or an hour.
+        error("45009")
+            .text("daily quota")
+            .is(Interpretation::permanent().because(Reason::QuotaExhausted)),
+        error("45009").is(slow()),
+        // "api minute-quota reach limit, must slower, retry next minute"
+        error("45011").is(slow()),
+        // "system error": busy, try again.
+        error("-1").is(Interpretation::transient()),
+    ]
+}
+
+pub(super) fn vk() -> Vec<Row> {
+    let error = |code: &str| on([200]).path("/method/*").json("/error/error_code", code);
+    vec![
+        // "Rate limit reached": the quota of a method.
+        error("29").is(Interpretation::permanent().because(Reason::QuotaExhausted)),
+        // "Too many requests per second"
+        error("6").is(Interpretation::throttled().at_least(seconds(1))),
+        error("10").is(Interpretation::transient()),
+    ]
+}
+
 pub(super) fn zoom() -> Vec<Row> {
     let refused = || on([429]);
-    // For a daily limit `Retry-After` is an ISO 8601 date, which needs no row.
-    let of_a_second = || Interpretation::throttled().at_least(seconds(1));
+    // Each category of methods, `Light` to `Resource-intensive`, has limits of its own.
+    let category = "x-ratelimit-category";
+    let slow = || Interpretation::throttled().scope_from(Location::head(category));
+    let of_a_second = || slow().at_least(seconds(1));
     vec![
         // The limit of one user and day, without the headers of the others: "You may resume these requests at GMT
         // 00:00:00."
@@ -67,6 +143,8 @@ pub(super) fn zoom() -> Vec<Row> {
             .is(Interpretation::permanent().because(Reason::QuotaExhausted)),
         refused().head("x-ratelimit-type", "QPS").is(of_a_second()),
         refused().text("per-second").is(of_a_second()),
+        // For a daily limit, `Retry-After` is an ISO 8601 date.
+        refused().has_head(category).is(slow()),
     ]
 }
 
@@ -88,7 +166,7 @@ pub(super) fn x() -> Vec<Row> {
     };
     vec![
         refused()
-            .json("/title", "UsageCapExceeded")
+            .json("/title", ["UsageCapExceeded", "SpendCapReached"])
             .is(Interpretation::permanent().because(Reason::QuotaExhausted)),
         day("user"),
         day("app"),
@@ -144,4 +222,25 @@ pub(super) fn mailerlite() -> Vec<Row> {
     let after = "x-ratelimit-retry-after";
     let slow = Interpretation::throttled().delay(Location::head(after), Unit::S);
     vec![on([429]).has_head(after).is(slow.scope(Scope::Route))]
+}
+
+pub(super) fn twilio() -> Vec<Row> {
+    let error = |code: &str| on([429]).json("/code", code);
+    vec![
+        // "Max check attempts reached": a new code must be sent.
+        error("60202").is(Interpretation::permanent()),
+        // "Max send attempts reached": five messages to one number in ten minutes.
+        error("60203").is(Interpretation::throttled()
+            .at_least(seconds(10 * 60))
+            .scope(Scope::Request)),
+    ]
+}
+
+pub(super) fn apns() -> Vec<Row> {
+    vec![
+        // "Too many requests were made consecutively to the same device token", which the path ends with.
+        on([429])
+            .json("/reason", "TooManyRequests")
+            .is(Interpretation::throttled().scope(Scope::Route)),
+    ]
 }

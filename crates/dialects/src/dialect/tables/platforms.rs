@@ -1,8 +1,9 @@
-//! Platforms of developers and operators: GitHub, GitLab, Atlassian, Linear, Kubernetes, Docker Hub, Datadog, PagerDuty,
-//! InfluxDB, Elasticsearch, Akamai, Okta, Auth0, gRPC.
+//! Platforms of developers and operators: GitHub, GitLab, Atlassian, Linear, Sentry, Kubernetes, Docker Hub, Datadog,
+//! PagerDuty, InfluxDB, Elasticsearch, Vault, Akamai, Cloudflare, Fastly, Hetzner, Okta, Auth0, gRPC.
 
-use super::{HOUR, MINUTE, on, seconds};
+use super::{HOUR, MINUTE, on, says, seconds, unless_head};
 use crate::dialect::{Interpretation, Location, Row};
+use http::header::RETRY_AFTER;
 use http_retry_core::policy::rules::Value;
 use http_retry_core::policy::{Reason, Scope, Unit};
 
@@ -22,6 +23,8 @@ pub(super) fn github() -> Vec<Row> {
         refused()
             .has_head("retry-after")
             .is(Interpretation::throttled()),
+        // "Otherwise, wait for at least one minute before retrying."
+        on([429]).is(secondary()),
         graphql()
             .json("/errors/*/type", "RATE_LIMITED")
             .is(primary().scope(Scope::Route)),
@@ -74,6 +77,13 @@ pub(super) fn atlassian() -> Vec<Row> {
                 ],
             )
             .is(Interpretation::throttled().at_least(seconds(10))),
+        // Statuspage, beside 429.
+        on([420]).is(Interpretation::throttled()),
+        // Opsgenie, whose limits are of a second and of a minute.
+        on([429])
+            .head("x-ratelimit-state", "THROTTLED")
+            .is(Interpretation::throttled()
+                .at_least_from(Location::head("x-ratelimit-period-in-sec"), Unit::S)),
     ]
 }
 
@@ -165,12 +175,99 @@ pub(super) fn elasticsearch() -> Vec<Row> {
         on([503])
             .json("/error/type", "es_rejected_execution_exception")
             .is(Interpretation::throttled()),
+        // A full queue, of one kind of work on one node.
+        on([429])
+            .json("/error/type", "es_rejected_execution_exception")
+            .is(Interpretation::throttled().scope(Scope::Route)),
     ]
 }
 
 pub(super) fn akamai() -> Vec<Row> {
-    // "Please try after 2026-08-21T12:00:25.071Z."
-    vec![on([429]).is(Interpretation::throttled().delay(Location::prose(), Unit::Auto))]
+    // "Please try after 2026-08-21T12:00:25.071Z.", "Retry after: 21 seconds", or a member.
+    let slow = || {
+        Interpretation::throttled()
+            .delay(Location::prose(), Unit::Auto)
+            .delay(Location::json("/rateLimitNext"), Unit::Iso)
+    };
+    vec![
+        // "Too many overall requests to the service. This is unrelated to your client's rate limit."
+        on([429])
+            .and(says([
+                "global-rate-limit-exceeded",
+                "unrelated to your client",
+            ]))
+            .is(slow().scope(Scope::Request)),
+        on([429]).is(slow()),
+    ]
+}
+
+pub(super) fn cloudflare() -> Vec<Row> {
+    // What Cloudflare itself says of its error, and not the server behind it.
+    let said = |statuses: Vec<u16>, retryable: &str| {
+        on(statuses)
+            .json("/cloudflare_error", "true")
+            .json("/retryable", retryable)
+    };
+    let timed = |meaning: Interpretation| meaning.delay(Location::json("/retry_after"), Unit::S);
+    vec![
+        said((400..=599).collect(), "false").is(Interpretation::permanent()),
+        said(vec![429], "true").is(timed(Interpretation::throttled())),
+        said((500..=599).collect(), "true").is(timed(Interpretation::transient())),
+    ]
+}
+
+pub(super) fn fastly() -> Vec<Row> {
+    let reset = "fastly-ratelimit-reset";
+    let slow = Interpretation::throttled().delay(Location::head(reset), Unit::Unix);
+    vec![on([429]).has_head(reset).is(slow)]
+}
+
+pub(super) fn sentry() -> Vec<Row> {
+    let refused = || on([429]);
+    let one = || Interpretation::throttled().scope(Scope::MethodRoute);
+    let reset = Location::head("x-sentry-rate-limit-reset");
+    let limits = "x-sentry-rate-limits";
+    vec![
+        // Events: `60:error:organization, 2700:default:key`.
+        refused()
+            .has_head(limits)
+            .is(Interpretation::throttled().delay(Location::head_starts(limits), Unit::S)),
+        // "The limit is applied to each unique combination of caller and endpoint."
+        refused()
+            .head("x-sentry-rate-limit-remaining", 0)
+            .is(one().delay(reset, Unit::Unix)),
+        // Too many requests at a time; the reset is that of another limit.
+        refused()
+            .has_head("x-sentry-rate-limit-remaining")
+            .is(one()),
+        // "In this case, use 60 seconds as a default value for Retry-After."
+        refused()
+            .path("/api/*/envelope/")
+            .and(unless_head(RETRY_AFTER))
+            .is(Interpretation::throttled().at_least(MINUTE)),
+    ]
+}
+
+pub(super) fn hetzner() -> Vec<Row> {
+    vec![
+        // "The resource has changed during the request, please retry."
+        on([409])
+            .json("/error/code", "conflict")
+            .is(Interpretation::transient()),
+    ]
+}
+
+pub(super) fn vault() -> Vec<Row> {
+    vec![
+        // The state of a standby node, and no limit.
+        on([429])
+            .path("/v1/sys/health")
+            .is(Interpretation::permanent()),
+        // "Required index state not present": the node lags behind, and has not begun.
+        on([412])
+            .text("required index state not present")
+            .is(Interpretation::transient().refused()),
+    ]
 }
 
 pub(super) fn okta() -> Vec<Row> {

@@ -1,7 +1,7 @@
-//! Records and content: HubSpot, Zendesk, Airtable, monday.com, Salesforce, Dropbox, MediaWiki, mod.io, Prisjakt,
-//! Spotify, Riot Games, Contentful.
+//! Records and content: HubSpot, HighLevel, Zendesk, Airtable, monday.com, Notion, Smartsheet, DocuSign, QuickBooks,
+//! MoySklad, Salesforce, Dropbox, MediaWiki, mod.io, Prisjakt, Spotify, Riot Games, Contentful.
 
-use super::{on, seconds, unless_head};
+use super::{MINUTE, on, seconds, unless_head};
 use crate::dialect::{Interpretation, Location, Row};
 use http::header::RETRY_AFTER;
 use http_retry_core::policy::rules::Value;
@@ -12,7 +12,10 @@ pub(super) fn hubspot() -> Vec<Row> {
     vec![
         limit("DAILY").is(Interpretation::permanent().because(Reason::QuotaExhausted)),
         limit("TEN_SECONDLY_ROLLING").is(Interpretation::throttled().at_least(seconds(10))),
-        limit("SECONDLY").is(Interpretation::throttled().at_least(seconds(1))),
+        // The limit of searches alone.
+        limit("SECONDLY").is(Interpretation::throttled()
+            .at_least(seconds(1))
+            .scope(Scope::Route)),
         // "477 Migration in Progress": `Retry-After` has the delay.
         on([477]).is(Interpretation::throttled()),
         // "423 Locked": a lock lasts 2 seconds.
@@ -40,8 +43,11 @@ pub(super) fn airtable() -> Vec<Row> {
     vec![
         refused().json("/errors/*/error", billed).is(spent()),
         refused().json("/error/type", billed).is(spent()),
-        // "You will need to wait 30 seconds before subsequent requests will succeed."
-        refused().is(Interpretation::throttled().at_least(seconds(30))),
+        // "You will need to wait 30 seconds before subsequent requests will succeed." The limit is that of one base, which
+        // the path names: `/v0/appX/Orders`.
+        refused().is(Interpretation::throttled()
+            .at_least(seconds(30))
+            .scope_from(Location::path_segment(1))),
     ]
 }
 
@@ -162,5 +168,61 @@ pub(super) fn contentful() -> Vec<Row> {
         on([429])
             .has_head(reset)
             .is(Interpretation::throttled().delay(Location::head(reset), Unit::S)),
+    ]
+}
+
+pub(super) fn notion() -> Vec<Row> {
+    // `service_overload`: "retried for all HTTP methods", by the contract of a 429.
+    vec![on([529]).is(Interpretation::throttled())]
+}
+
+pub(super) fn highlevel() -> Vec<Row> {
+    let interval = "x-ratelimit-interval-milliseconds";
+    vec![
+        on([429])
+            .head("x-ratelimit-daily-remaining", 0)
+            .is(Interpretation::permanent().because(Reason::QuotaExhausted)),
+        // A burst, of 100 requests in 10 seconds.
+        on([429])
+            .has_head(interval)
+            .is(Interpretation::throttled().at_least_from(Location::head(interval), Unit::Ms)),
+    ]
+}
+
+pub(super) fn moysklad() -> Vec<Row> {
+    // Milliseconds.
+    let after = "x-lognex-retry-after";
+    let slow = Interpretation::throttled().delay(Location::head(after), Unit::Ms);
+    vec![on([429]).has_head(after).is(slow)]
+}
+
+pub(super) fn quickbooks() -> Vec<Row> {
+    // 500 requests in a minute "per realm ID", which is in the path: `/v3/company/REALM`.
+    let slow = Interpretation::throttled().at_least(MINUTE);
+    vec![
+        on([429])
+            .path("/v3/company/*")
+            .is(slow.scope_from(Location::path_segment(2))),
+    ]
+}
+
+pub(super) fn docusign() -> Vec<Row> {
+    let limit = |code: &str| on([400, 429]).json("/errorCode", code);
+    let reset = Location::head("x-ratelimit-reset");
+    vec![
+        limit("HOURLY_APIINVOCATION_LIMIT_EXCEEDED")
+            .is(Interpretation::throttled().delay(reset, Unit::Unix)),
+        // 500 requests in 30 seconds.
+        limit("BURST_APIINVOCATION_LIMIT_EXCEEDED")
+            .is(Interpretation::throttled().at_least(seconds(30))),
+    ]
+}
+
+pub(super) fn smartsheet() -> Vec<Row> {
+    // 300 requests in a minute: "sleep for 60 seconds".
+    vec![
+        on([429])
+            .json("/errorCode", "4003")
+            .is(Interpretation::throttled().at_least(MINUTE)),
     ]
 }
