@@ -5,6 +5,7 @@ mod answers;
 mod broken_bodies;
 mod keys;
 mod locations;
+mod one_object;
 mod own_rows;
 mod properties;
 mod request;

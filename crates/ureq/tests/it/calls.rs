@@ -4,6 +4,7 @@ use crate::server::{Connection, Server, Step};
 use http_retry_core::report::{RetryEvent, RetryEventKind};
 use http_retry_core::rules::{Action, Condition, OnExhausted, Rule};
 use http_retry_core::{ErrorKind, Reach};
+use http_retry_dialects::dialect::Dialect;
 use http_retry_ureq::{
     RequestFailed, Retries, RetryBudget, RetryOverride, RetryPolicy, RetryReport, StopReason,
 };
@@ -453,4 +454,29 @@ fn refused_calls_wait_together_at_the_gate() {
         "{:?}",
         server.received()[4].at
     );
+}
+
+#[test]
+fn a_limit_of_one_object_stops_no_call_to_another() {
+    let waits = |reason: &str| {
+        let refused = Step::status(429).header("stripe-rate-limited-reason", reason);
+        let server = Server::new((0..25).map(|_| refused.clone()));
+        let policy = RetryPolicy::background().to_builder();
+        let policy = policy.dialect(Dialect::stripe()).build().unwrap();
+        let agent = server.agent(Retries::new(policy));
+        for _ in 0..5 {
+            let one = "http://a.example/v1/payment_intents/pi_1";
+            assert!(agent.post(one).send("x").is_err());
+        }
+        let before = server.clock.sleeps().len();
+        for number in 0..40 {
+            let other = format!("http://a.example/v1/customers/{number}");
+            assert!(agent.post(other).send("x").is_ok());
+        }
+        assert_eq!(server.received().len(), 65);
+        server.clock.sleeps().len() - before
+    };
+    assert_eq!(waits("resource-specific"), 0);
+    assert_eq!(waits("endpoint-rate"), 0);
+    assert!(waits("global-rate") > 0);
 }
