@@ -42,6 +42,9 @@ struct Numbers {
     limit: Field<u64>,
     window: Option<Duration>,
     status: Option<Level>,
+    /// The number of values for the reset and for the remainder.
+    resets: usize,
+    remainders: usize,
 }
 
 /// The lines of one header, combined.
@@ -60,8 +63,11 @@ pub(super) fn read(head: &mut ResponseHead<'_>, all: &mut Vec<StatedQuota>) {
             numbers.add(role, header, text, &head.clock);
         }
     }
-    for (name, numbers) in quotas {
+    for (name, mut numbers) in quotas {
         numbers.note_unreadable(&mut head.unreadable);
+        if numbers.remainders > 1 && numbers.remainders == numbers.resets {
+            numbers.reset.value = reset_of_least(head, name).or(numbers.reset.value);
+        }
         all.extend(numbers.stated(name.unit()));
     }
 }
@@ -152,16 +158,21 @@ impl Numbers {
         match role {
             // Two proxies may each add a line or a value: the stricter one counts.
             Role::Reset(_) | Role::Next => {
-                let reset = text.and_then(|text| latest(text, role, clock));
+                let resets = text.into_iter().flat_map(elements);
+                let resets = resets.inspect(|_| self.resets = self.resets.saturating_add(1));
+                let reset = resets.filter_map(|text| until(text, role, clock)).max();
                 self.reset.add(header, reset, Ord::max);
             }
             Role::Retry(_) => {
-                let retry = text.and_then(|text| latest(text, role, clock));
+                let retries = text.into_iter().flat_map(elements);
+                let retry = retries.filter_map(|text| until(text, role, clock)).max();
                 self.retry.add(header, retry, Ord::max);
             }
             Role::Remaining => {
-                let remaining = text.and_then(|text| elements(text).filter_map(value).min());
-                self.remaining.add(header, remaining, Ord::min);
+                let all = text.into_iter().flat_map(elements);
+                let all = all.inspect(|_| self.remainders = self.remainders.saturating_add(1));
+                self.remaining
+                    .add(header, all.filter_map(value).min(), Ord::min);
             }
             Role::Limit => {
                 // One of the drafts lists windows after the limit: `100, 100;w=60`.
@@ -248,10 +259,30 @@ impl<T> Default for Field<T> {
     }
 }
 
-/// Returns the time until the latest of the times in a line. The inner `None` means that it is past.
-fn latest(line: &str, role: Role, clock: &Clock<'_>) -> Option<Option<Duration>> {
-    let times = elements(line).filter_map(|text| role.time(before_parameters(text)));
-    times.map(|time| time.until(|| clock.now())).max()
+/// Returns the reset of the least remainder, or the latest of several, where both headers list a value for each of the
+/// quota's windows: `remaining: 0, 1832` and `reset: 1, 1419704`.
+fn reset_of_least(head: &ResponseHead<'_>, quota: Name<'_>) -> Option<Option<Duration>> {
+    let (mut remainders, mut resets) = (Vec::new(), Vec::new());
+    for (name, text) in head.quota_lines() {
+        let parts = text.into_iter().flat_map(elements);
+        match Name::parse(name).filter(|(own, _)| *own == quota) {
+            Some((_, Role::Remaining)) => remainders.extend(parts.map(value)),
+            Some((_, role @ (Role::Reset(_) | Role::Next))) => {
+                resets.extend(parts.map(|text| until(text, role, &head.clock)));
+            }
+            _ => {}
+        }
+    }
+    let least = remainders.iter().flatten().min()?;
+    let both = remainders.iter().zip(&resets);
+    let of_least = both.filter(|(remaining, _)| **remaining == Some(*least));
+    of_least.filter_map(|(_, reset)| *reset).max()
+}
+
+/// Returns the time that is left. The inner `None` means that it is past.
+fn until(text: &str, role: Role, clock: &Clock<'_>) -> Option<Option<Duration>> {
+    let time = role.time(before_parameters(text))?;
+    Some(time.until(|| clock.now()))
 }
 
 fn elements(line: &str) -> impl Iterator<Item = &str> {

@@ -263,3 +263,38 @@ fn invalid_numbers_and_times_are_reported_as_unreadable() {
         ["x-ratelimit-limit-tokens", "x-ratelimit-remaining-tokens"]
     );
 }
+
+#[test]
+fn the_reset_of_the_least_remainder_counts_in_parallel_lists() {
+    for (remaining, reset, ms) in [
+        (["0", "1832"], ["1", "1419704"], 1_000),
+        (["5", "0"], ["1", "60"], 60_000),
+        (["0", "0"], ["20", "30"], 30_000),
+        (["0", "0"], ["30", "20"], 30_000),
+    ] {
+        let folded = [remaining.join(", "), reset.join(", ")];
+        let lines = [
+            ("x-ratelimit-remaining", folded[0].as_str()),
+            ("x-ratelimit-reset", folded[1].as_str()),
+        ];
+        assert_eq!(delay(429, &lines), Some(ms), "{lines:?}");
+        let lines = [
+            ("x-ratelimit-remaining", remaining[0]),
+            ("x-ratelimit-reset", reset[0]),
+            ("x-ratelimit-reset", reset[1]),
+            ("x-ratelimit-remaining", remaining[1]),
+        ];
+        assert_eq!(delay(429, &lines), Some(ms), "{lines:?}");
+    }
+    // Lists of different lengths do not belong together.
+    let lines = [
+        ("x-ratelimit-remaining", "0"),
+        ("x-ratelimit-reset", "5, 7"),
+    ];
+    assert_eq!(delay(429, &lines), Some(7_000));
+    let lines = [
+        ("x-ratelimit-remaining", "3, 500"),
+        ("x-ratelimit-reset", "2, 3600"),
+    ];
+    assert_eq!(quota(&lines), Some((3, 2_000)));
+}
