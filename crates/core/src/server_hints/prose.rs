@@ -104,7 +104,8 @@ fn leading_date(text: &str) -> Option<Duration> {
         end = end.saturating_sub(1);
     }
     let start = text.get(..end).filter(|start| start.contains(':'))?;
-    let blanks = start.match_indices(' ').map(|(at, _)| at);
+    let blanks = start.match_indices(|c: char| c.is_ascii_whitespace());
+    let blanks = blanks.map(|(at, _)| at);
     let ends: Vec<usize> = blanks.take(MAX_DATE_WORDS).chain([end]).collect();
     // From the longest on: the offset may be a word of its own.
     let mut dates = ends.iter().rev().filter_map(|end| {

@@ -7,7 +7,8 @@ use std::time::Duration;
 /// Returns `None` for earlier times, and without an offset, since the local time of a server is not known.
 ///
 /// It also reads what ISO 8601 and programs in use write: no seconds (`2026-08-21T12:00Z`), no separators
-/// (`20260821T120012Z`), and a blank before the offset or the name of UTC (`2026-08-21 12:00:12 +0000`).
+/// (`20260821T120012Z`), a blank before the offset or the name of UTC (`2026-08-21 12:00:12 +0000`), and the name of the
+/// zone behind its offset (`+0800 CST`, as Go writes a time).
 pub(in crate::server_hints) fn iso8601(text: &str) -> Option<Duration> {
     let (year, rest) = leading(text, 4)?;
     let separated = rest.starts_with('-');
@@ -18,7 +19,7 @@ pub(in crate::server_hints) fn iso8601(text: &str) -> Option<Duration> {
     let (minute, rest) = part(rest, colon)?;
     let (second, rest) = part(rest, colon).unwrap_or((0, rest));
     let (fraction, zone) = fraction(rest)?;
-    let offset = offset(zone.trim_ascii_start())?;
+    let offset = offset(without_name(zone.trim_ascii_start()))?;
     let second = second_of_day(hour, minute, second)?;
     let seconds = utc(days(year, month, day)?, second, offset)?;
     Some(Duration::new(seconds, fraction))
@@ -27,6 +28,13 @@ pub(in crate::server_hints) fn iso8601(text: &str) -> Option<Duration> {
 /// Splits off a separator and two digits.
 fn part<'a>(text: &'a str, separator: &str) -> Option<(u64, &'a str)> {
     leading(text.strip_prefix(separator)?, 2)
+}
+
+/// Removes the name of a zone behind its offset.
+fn without_name(zone: &str) -> &str {
+    let named = zone.split_once(' ');
+    let named = named.filter(|(_, name)| name.bytes().all(|byte| byte.is_ascii_uppercase()));
+    named.map_or(zone, |(offset, _)| offset)
 }
 
 /// Splits off the nanoseconds of `.25`.
@@ -66,6 +74,8 @@ mod tests {
             ("20260821T140012.5+0200", 1_787_313_612_500),
             ("2026-08-21 12:00:12 UTC", 1_787_313_612_000),
             ("2026-08-21 14:00:12.25 +0200", 1_787_313_612_250),
+            ("2026-08-21 12:00:12 +0000 UTC", 1_787_313_612_000),
+            ("2026-08-21 20:00:12.5 +0800 CST", 1_787_313_612_500),
             ("2000-02-29T00:00:00Z", 951_782_400_000),
             ("2100-03-01T00:00:00Z", 4_107_542_400_000),
             ("2016-12-31T23:59:60Z", 1_483_228_800_000),
@@ -96,6 +106,9 @@ mod tests {
             "2026-08-21T12:00:12+02000",
             "2026-08-21T12:00:12+24:00",
             "2026-08-21T12:00:12ZZ",
+            "2026-08-21 12:00:12 UTC 1",
+            "2026-08-21 12:00:12 CST",
+            "2026-08-21 12:00:12 +0000 utc or so",
             "2026-08-21T1200Z",
             "20260821T12:00Z",
             "2026-0821T12:00Z",

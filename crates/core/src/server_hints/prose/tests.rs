@@ -102,6 +102,7 @@ fn dates_are_read_in_many_phrasings() {
         "Please try again after Fri, 21 Aug 2026 12:10:00 GMT and see https://crates.example",
         "TRY AGAIN AT 2026-08-21T14:10:00+02:00",
         "wait until '2026-08-21T12:10Z', please",
+        "Please try after 2026-08-21T12:10:00Z.\nToo Many Requests",
         "reset_at: 2026-08-21T12:10:00Z",
         "resets at 2026-08-21T12:00:00Z, or retry after 2026-08-21T12:10:00Z",
     ] {
