@@ -39,13 +39,29 @@ pub(super) fn names_short_window(text: &str) -> bool {
     windows(&text.to_lowercase()).short
 }
 
-/// Returns `true` if a sentence reports that the allowance of a plan or a session is used up.
+/// Returns `true` if a sentence reports that the allowance of a plan or a session is used up. A limit whose reset is a
+/// time of day, as in `you've hit your limit · resets 3pm`, is one.
 pub(super) fn names_spent_allowance(text: &str) -> bool {
     let text = text.to_lowercase();
     let mut clauses = clauses(&text);
     clauses.any(|clause| {
-        let allowance = ALLOWANCES.iter().any(|words| clause.contains(words));
-        allowance && words(clause).any(is_used_up)
+        let named = ALLOWANCES.iter().any(|words| clause.contains(words));
+        let words = || words(clause);
+        let of_a_day = || words().any(|word| word == "limit") && resets_at_an_hour(words());
+        (named || of_a_day()) && words().any(is_used_up)
+    })
+}
+
+/// Returns `true` if the words name a time of day for a reset: `resets 3pm`, `resets at 2:10 PM`.
+fn resets_at_an_hour<'a>(words: impl Iterator<Item = &'a str>) -> bool {
+    let mut after_number = false;
+    let behind = words.skip_while(|word| !word.starts_with("reset"));
+    behind.into_iter().any(|word| {
+        let hour = ["am", "pm"].iter().find_map(|half| word.strip_suffix(half));
+        let is_number = |text: &str| text.parse::<u32>().is_ok();
+        let is_hour = hour.is_some_and(|hour| is_number(hour) || (hour.is_empty() && after_number));
+        after_number = is_number(word);
+        is_hour
     })
 }
 
@@ -268,6 +284,8 @@ mod tests {
             "you (name) have reached your session usage limit, upgrade for higher limits",
             "The usage limit has been reached",
             "You've hit your session limit · resets 4pm",
+            "You've hit your limit · resets 2:10pm (America/Sao_Paulo)",
+            "limit reached ∙ resets Apr 23 at 4 PM",
             "week allocated quota exceeded.",
             "Free allocated quota exceeded.",
             "Free usage exceeded, add credits",
@@ -279,6 +297,9 @@ mod tests {
             "concurrency allocated quota exceeded",
             "Rate limit exceeded, raise your usage limit",
             "Usage is growing too fast.",
+            "Rate limit reached ∙ resets in 3 s",
+            "You've hit your limit: it resets when I am back",
+            "it resets 3pm",
             "Too many requests",
             "",
         ] {

@@ -54,7 +54,7 @@ const KNOWN: [Tokens; 18] = [
          nocredits notenoughcredits openroutercredits outofcredit outofcredits paymentrequired quotaexceeded \
          quotaexhausted servicequotaexceeded setlimitexceeded usagenotincluded",
         "insufficientquota insufficientcredit insufficientbalance insufficientfund creditsbalance creditbalance \
-         creditlimit usagelimit spendlimit spendinglimit billing billoverdue budgetexceeded creditsexhausted perday \
+         creditlimit usagelimit overage spendlimit spendinglimit billing billoverdue budgetexceeded creditsexhausted perday \
          perweek permonth rpdexceeded tpdexceeded"),
     tokens(TokenKind::Context, 400, "exceedcontextlength inputtoolong prompttoolong tokenlimitexceeded",
         "contextlength contextwindow contextsize contextlimit"),
@@ -294,6 +294,7 @@ mod tests {
             "PrepaidBillOverdue",
             "CommodityNotPurchased",
             "MONTHLY_REQUEST_COUNT",
+            "OVERAGE_REQUEST_LIMIT_EXCEEDED",
         ] {
             assert_eq!(kind(plan), Some(TokenKind::Quota), "{plan}");
         }
