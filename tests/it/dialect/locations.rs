@@ -46,6 +46,21 @@ fn the_longest_start_of_a_list_is_the_delay() {
 }
 
 #[test]
+fn resets_of_quotas_count_unless_the_rows_header_is_there() {
+    let slow = Interpretation::throttled().delay(Location::head("x-reset"), Unit::Ms);
+    for (own, delay) in [
+        (json!({"x-reset": "5000"}), seconds(5)),
+        (json!({"x-reset": "soon"}), None),
+        (json!({}), seconds(60)),
+    ] {
+        let mut head = json!({"ratelimit-remaining": "0", "ratelimit-reset": "60"});
+        let both = head.as_object_mut().unwrap();
+        both.extend(own.as_object().unwrap().clone());
+        assert_eq!(meant(slow.clone(), "/", &head).0, delay, "{own}");
+    }
+}
+
+#[test]
 fn a_segment_of_the_path_names_a_limit() {
     let slow = Interpretation::throttled().scope_from(Location::path_segment(1));
     let slow = slow.scope(Scope::Route);

@@ -106,6 +106,11 @@ impl LocationKind {
         !is_in_the_head && !matches!(self, Self::Segment(_))
     }
 
+    /// Returns `true` if it is a header, or a part of one, that the response has.
+    pub(super) fn is_in_head(&self, outcome: &Outcome<'_>) -> bool {
+        !self.is_in_the_body() && !self.texts(outcome).is_empty()
+    }
+
     pub(super) fn pointer(&self) -> Option<&Pointer> {
         match self {
             Self::Json(pointer) => Some(pointer),

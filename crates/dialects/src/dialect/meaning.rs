@@ -117,8 +117,8 @@ impl Interpretation {
 
     /// Adds a location of the delay, and the unit of a number there; if there are several locations, the latest time
     /// counts. A value that is missing or cannot be read in this unit is ignored. `Retry-After` and similar headers
-    /// take precedence. If the location is a header, the resets of quotas are ignored, so that no number is read in two
-    /// units.
+    /// take precedence. If the response has a header at a location, the resets of quotas are ignored, so that no
+    /// number is read in two units.
     ///
     /// A delay above the policy's [`max_server_delay`](http_retry_core::RetryPolicyBuilder::max_server_delay) ends the
     /// call, unless [`server_delays`](http_retry_core::RetryPolicyBuilder::server_delays) is set otherwise.
@@ -251,7 +251,11 @@ impl Interpretation {
         if self.firm {
             verdict = verdict.firm();
         }
-        if self.delay.iter().any(|(place, _)| !place.is_in_the_body()) {
+        if self
+            .delay
+            .iter()
+            .any(|(place, _)| place.is_in_head(outcome))
+        {
             verdict = verdict.ignoring_resets();
         }
         let delays = self.delay.iter().flat_map(times);
