@@ -145,7 +145,7 @@ impl Dialect {
         })
     }
 
-    /// Returns all 85 built-in dialects, in the order of their names.
+    /// Returns all 88 built-in dialects, in the order of their names.
     pub fn all() -> impl Iterator<Item = Self> {
         tables::ALL.iter().map(|(_, make)| make())
     }

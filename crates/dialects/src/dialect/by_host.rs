@@ -46,7 +46,7 @@ const MAX_HOSTS: usize = 1 << ROW_BITS;
 
 impl Dialects {
     /// Creates the map of the built-in dialects and their public hosts, such as `api.github.com` and `*.amazonaws.com`:
-    /// 102 hosts. Services that run on their users' own hosts, such as Kubernetes, are not in it.
+    /// 105 hosts. Services that run on their users' own hosts, such as Kubernetes, are not in it.
     pub fn by_host() -> Self {
         let empty = Self {
             hosts: Vec::new(),
@@ -162,7 +162,7 @@ impl Classify for Dialects {
 }
 
 /// Hosts, exact or with `*` for the first labels, and the names of their dialects.
-const HOSTS: [(&str, &str); 102] = [
+const HOSTS: [(&str, &str); 105] = [
     ("api.github.com", "github"),
     ("gitlab.com", "gitlab"),
     ("*.atlassian.net", "atlassian"),
@@ -240,6 +240,9 @@ const HOSTS: [(&str, &str); 102] = [
     ("api.kucoin.com", "kucoin"),
     ("api.gateio.ws", "gate"),
     ("pro-api.coinmarketcap.com", "coinmarketcap"),
+    ("api.cloudinary.com", "cloudinary"),
+    ("api.linkedin.com", "linkedin"),
+    ("api.resend.com", "resend"),
     ("quickbooks.api.intuit.com", "quickbooks"),
     ("*.docusign.net", "docusign"),
     ("matrix-client.matrix.org", "matrix"),

@@ -97,6 +97,8 @@ dialects! {
         "apidocs.chargebee.com, idempotent requests", key "chargebee-idempotency-key";
     platforms::cloudflare "Cloudflare",
         "developers.cloudflare.com, error responses";
+    records::cloudinary "Cloudinary",
+        "cloudinary.com/documentation, Admin API: usage limits; yoelpc4/laravel-cloudinary#11";
     commerce::coinmarketcap "CoinMarketCap",
         "coinmarketcap.com/api, errors and rate limits";
     records::contentful "Contentful",
@@ -165,6 +167,8 @@ dialects! {
         "kucoin.com/docs-new, rate limit";
     platforms::linear "Linear",
         "linear.app/developers, rate limiting";
+    messages::linkedin "LinkedIn",
+        "learn.microsoft.com/linkedin, rate limiting and error handling";
     llm::llm "an API of language models",
         "platform.openai.com, docs.anthropic.com, ai.google.dev, openrouter.ai: error codes and rate limits";
     messages::mailerlite "MailerLite",
@@ -197,6 +201,8 @@ dialects! {
         "developer.prisjakt.nu, rate limit";
     records::quickbooks "QuickBooks Online",
         "developer.intuit.com, API call limits and throttles";
+    messages::resend "Resend",
+        "resend.com/docs, API errors";
     records::riot "Riot Games",
         "developer.riotgames.com, rate limiting";
     clouds::s3 "Amazon S3",

@@ -1,5 +1,5 @@
 //! Chat, social networks, mail and notifications: Slack, Discord, Telegram, Matrix, Feishu, DingTalk, WeChat, VK, Zoom,
-//! turn.io, X, Facebook, SendGrid, Emailit, Brevo, MailerLite, Twilio, Apple's push notifications.
+//! turn.io, X, Facebook, LinkedIn, SendGrid, Emailit, Resend, Brevo, MailerLite, Twilio, Apple's push notifications.
 
 use super::{MINUTE, on, seconds, unless_head};
 use crate::dialect::{Interpretation, Location, Row};
@@ -202,12 +202,30 @@ pub(super) fn facebook() -> Vec<Row> {
     ]
 }
 
+pub(super) fn linkedin() -> Vec<Row> {
+    // "Resource level throttle APPLICATION DAY limit for calls to this resource is reached." A day ends at midnight, UTC.
+    vec![
+        on([429])
+            .text("day limit for calls")
+            .is(Interpretation::permanent().because(Reason::QuotaExhausted)),
+    ]
+}
+
 pub(super) fn sendgrid() -> Vec<Row> {
     vec![on([429]).is(Interpretation::throttled().scope(Scope::Route))]
 }
 
 pub(super) fn emailit() -> Vec<Row> {
     vec![on([429]).is(Interpretation::throttled().delay(Location::json("/retry_after"), Unit::S))]
+}
+
+pub(super) fn resend() -> Vec<Row> {
+    // The emails of a day and of a month; `rate_limit_exceeded` is another.
+    vec![
+        on([429])
+            .json("/name", ["daily_quota_exceeded", "monthly_quota_exceeded"])
+            .is(Interpretation::permanent().because(Reason::QuotaExhausted)),
+    ]
 }
 
 pub(super) fn brevo() -> Vec<Row> {

@@ -1,5 +1,5 @@
 //! Records and content: HubSpot, HighLevel, Zendesk, Airtable, monday.com, Notion, Smartsheet, DocuSign, QuickBooks,
-//! MoySklad, Salesforce, Dropbox, MediaWiki, mod.io, Prisjakt, Spotify, Riot Games, Contentful.
+//! MoySklad, Salesforce, Dropbox, MediaWiki, mod.io, Prisjakt, Spotify, Riot Games, Contentful, Cloudinary.
 
 use super::{MINUTE, on, seconds, unless_head};
 use crate::dialect::{Interpretation, Location, Row};
@@ -168,6 +168,16 @@ pub(super) fn contentful() -> Vec<Row> {
         on([429])
             .has_head(reset)
             .is(Interpretation::throttled().delay(Location::head(reset), Unit::S)),
+    ]
+}
+
+pub(super) fn cloudinary() -> Vec<Row> {
+    // "Rate Limit Exceeded. Limit of 500 api operations reached. Try again on 2026-08-21 13:00:00 UTC"
+    let reset = Location::head("x-featureratelimit-reset");
+    vec![
+        on([420, 429]).is(Interpretation::throttled()
+            .delay(reset, Unit::HttpDate)
+            .delay(Location::prose(), Unit::Auto)),
     ]
 }
 
