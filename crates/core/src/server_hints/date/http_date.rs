@@ -23,8 +23,8 @@ const MAX_WORDS: usize = 6;
 /// Parses an HTTP-date into the time since 1970, or `None` for an earlier one and if its weekday is wrong.
 ///
 /// It reads the three forms of RFC 9110 section 5.6.7, and what servers in use write besides: `UTC` or an offset in
-/// place of `GMT`, no weekday, one digit for the day, and four for the year of the form with dashes. Without a time
-/// zone only the form of `asctime` is a date.
+/// place of `GMT`, no weekday, one digit for the day, four for the year of the form with dashes, and a time zone in the
+/// form of `asctime`. Without a time zone only that form is a date.
 pub(in crate::server_hints) fn http_date(text: &str) -> Option<Duration> {
     let mut words = text.split_ascii_whitespace();
     let first = words.next()?;
@@ -50,6 +50,9 @@ pub(in crate::server_hints) fn http_date(text: &str) -> Option<Duration> {
         }
         [month, day, time, year, "", _] if weekday.is_some() => {
             (date(day, month, full_year(year))?, time, "GMT")
+        }
+        [month, day, time, zone, year, ""] if weekday.is_some() && time.contains(':') => {
+            (date(day, month, full_year(year))?, time, zone)
         }
         [day, month, year, time, zone, ""] => (date(day, month, full_year(year))?, time, zone),
         _ => return None,
@@ -120,6 +123,8 @@ mod tests {
             "Friday, 21-Aug-26 12:00:12 GMT",
             "Fri Aug 21 12:00:12 2026",
             "Fri, 21 Aug 2026 12:00:12 UTC",
+            "Fri Aug 21 12:00:12 UTC 2026",
+            "Fri Aug 21 14:00:12 +0200 2026",
             "Fri, 21 Aug 2026 12:00:12 +0000",
             "Fri, 21 Aug 2026 12:00:12 -0000",
             "Fri, 21 Aug 2026 14:00:12 +0200",
@@ -167,6 +172,8 @@ mod tests {
             "Fri, 21 Aug 26 12:00:12 GMT",
             "Fri, 21 Aug 2026 24:00:00 GMT",
             "Fri, 21 Aug 2026 12:00:12 CET",
+            "Fri Aug 21 12:00:12 CEST 2026",
+            "Aug 21 12:00:12 UTC 2026",
             "Fri, 21 Aug 2026 12:00:12 GMT more",
             "Fri, 21 Aug 2026 12:00:12 GMT and more",
             "Wed, 31 Dec 1969 23:59:59 GMT",
