@@ -2,7 +2,6 @@
 
 use super::fields::{Fields, milliseconds, same};
 use super::llm::call::{Answer, call_with};
-use super::tally::OPEN_CASE;
 use http::{HeaderName, HeaderValue, Method, Request};
 use http_retry::dialect::Dialect;
 use http_retry::llm::LlmPreset;
@@ -49,18 +48,8 @@ fn policy_of(service: &str) -> RetryPolicyBuilder {
     }
 }
 
-/// The cases that do not hold yet, by `expect ID` or `default ID`. Temporary: each change of a table or a header rule
-/// takes lines away.
-const OPEN: &str = include_str!("open_cases.txt");
-
-fn is_open(half: &str, id: &str) -> bool {
-    OPEN.lines()
-        .any(|line| line.split_once(' ') == Some((half, id)))
-}
-
 pub(super) fn check(case: &Value) -> Result<(), String> {
     let case = Fields::of_case(case, &FIELDS)?;
-    let id = case.text("id")?;
     let answer = Answer::of(
         case.count("status")?,
         case.value("headers")?,
@@ -74,17 +63,12 @@ pub(super) fn check(case: &Value) -> Result<(), String> {
     let wanted = Fields::of(case.value("with_default_policy")?, &BY_DEFAULT)?;
     let default = by_default(&wanted, &report);
     let halves = [("expect", expect), ("default", default)].into_iter();
-    let wrong = halves.filter_map(|(half, held)| Some((half, held.err()?)));
-    let wrong: Vec<(&str, String)> = wrong.collect();
-    let are_open = wrong.iter().all(|(half, _)| is_open(half, id));
-    let wrong: Vec<String> = wrong
-        .iter()
-        .map(|(half, why)| format!("{half}: {why}"))
-        .collect();
-    match (wrong.is_empty(), are_open) {
-        (true, _) => Ok(()),
-        (false, true) => Err(format!("{OPEN_CASE}{}", wrong.join("; "))),
-        (false, false) => Err(wrong.join("; ")),
+    let wrong = halves.filter_map(|(half, held)| Some(format!("{half}: {}", held.err()?)));
+    let wrong: Vec<String> = wrong.collect();
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(wrong.join("; "))
     }
 }
 

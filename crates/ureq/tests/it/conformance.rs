@@ -237,28 +237,14 @@ fn by_default(case: &Value, step: Step) -> Checked {
     retried(wanted, &report).map_err(|wrong| format!("plainly: {wrong}"))
 }
 
-/// The cases that do not hold yet. Temporary, as in `tests/it/conformance`.
-const OPEN: &str = include_str!("../../../../tests/it/conformance/open_cases.txt");
-
-fn is_open(half: &str, case: &Value) -> bool {
-    let id = case["id"].as_str().unwrap();
-    OPEN.lines()
-        .any(|line| line.split_once(' ') == Some((half, id)))
-}
-
 #[test]
 fn services_mean_what_the_cases_say() {
     for file in ["services.json", "services_2026.json"] {
         check_all(file, |case| {
             let status = count(&case["status"]);
             let step = response(status, &case["headers"], &body(&case["body"]));
-            if !is_open("expect", case) {
-                by_its_dialect(case, step.clone())?;
-            }
-            if !is_open("default", case) {
-                by_default(case, step)?;
-            }
-            Ok(())
+            by_its_dialect(case, step.clone())?;
+            by_default(case, step)
         });
     }
 }
