@@ -155,7 +155,10 @@ impl<'e, 'b> Call<'e, 'b> {
         let subject = subject(&parts, &route, named.as_ref());
         let started = engine.clock.now();
         let session = settings.session(&route, &parts, &subject.authority, started);
-        let is_watched = session.may_retry() || session.attempt_limit(started).is_some();
+        // The gate needs the head of a refusal, which an error of the agent has lost.
+        let is_watched = session.may_retry()
+            || session.gate_wait_left().is_some()
+            || session.attempt_limit(started).is_some();
         let request = if is_watched {
             ReplayableRequest::recorded(agent, parts, body, engine.recorded)
         } else {
