@@ -190,8 +190,8 @@ pub struct RetrySession {
     request: Option<Arc<RequestLine>>,
     own: RetryOverride,
     started: Duration,
-    /// The start of the attempt under way.
-    sent: Duration,
+    /// The start of the attempt under way, in milliseconds: a number takes half the space of a duration.
+    sent: u64,
     /// The time by which the whole request must be over, whatever the policy says.
     until: Option<Duration>,
     /// The reason for making no retries at all, if there is one.
@@ -219,7 +219,7 @@ impl RetrySession {
             request: None,
             own: RetryOverride::default(),
             started,
-            sent: started,
+            sent: millis(started),
             until: None,
             disabled: None,
             counts: SessionCounts::default(),
@@ -519,4 +519,8 @@ impl RetrySession {
             (own, until) => own.or(until),
         }
     }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

@@ -2,7 +2,7 @@
 
 use super::RetrySession;
 use super::refusal::RefusalCount;
-use super::{Delay, Evaluation, accepted_delay, is_worth_a_wait};
+use super::{Delay, Evaluation, accepted_delay, is_worth_a_wait, millis};
 use crate::policy::decision::StopReason;
 use crate::policy::decision::{Cost, DelaySource, RetryPlan, RuleCounters, SessionCounts, Stop};
 use crate::policy::moment::Moment;
@@ -216,13 +216,13 @@ impl RetrySession {
     /// was about to close an idle connection, so there is nothing to wait for.
     fn has_met_idle_close(&self, evaluation: &Evaluation<'_>) -> bool {
         let outcome = evaluation.outcome;
-        let took = evaluation.moment.now.saturating_sub(self.sent);
+        let took = millis(evaluation.moment.now).saturating_sub(self.sent);
         // A rule's own backoff stands.
         !self.counts.closed_idle
             && !evaluation.is_forced()
             && outcome.status() == Some(StatusCode::REQUEST_TIMEOUT)
             && outcome.reach().is_unprocessed()
-            && took < MAX_IDLE_CLOSE
+            && Duration::from_millis(took) < MAX_IDLE_CLOSE
     }
 
     fn count_retry(&self, plan: &mut RetryPlan, evaluation: &Evaluation<'_>) {

@@ -7,7 +7,7 @@
 //!
 //! It is pure: a driver carries out the commands and knows no rule.
 
-use super::RetrySession;
+use super::{RetrySession, millis};
 use crate::budget::PaidRetry;
 use crate::policy::bodies::{BodyProbe, has_an_end};
 use crate::policy::decision::{RetryPlan, Stop, StopReason};
@@ -129,7 +129,7 @@ impl RetrySession {
     pub fn step(&mut self, event: Event<'_, '_>, moment: Moment) -> Command {
         let command = self.next(event, moment);
         if matches!(command, Command::Send) {
-            self.sent = moment.now;
+            self.sent = millis(moment.now);
         }
         command
     }
