@@ -62,6 +62,25 @@ impl Client {
         }
     }
 
+    /// This crate with nothing set but the policy.
+    pub(crate) fn with_defaults(
+        world: World,
+        runtime: LabRuntime,
+        origin: &Origin,
+        policy: &RetryPolicy,
+    ) -> Self {
+        match world.stack {
+            Stack::Tower => {
+                let layer = RetryLayer::new(policy.clone()).runtime(runtime);
+                Self::tower(layer.layer(origin.clone()))
+            }
+            Stack::Reqwest => {
+                let layer = RetryMiddleware::new(policy.clone()).runtime(runtime);
+                Self::chain([layer], origin)
+            }
+        }
+    }
+
     /// This crate with all that a process of a fleet shares; with a gate, that one stays the process's own.
     pub(crate) fn in_fleet(
         world: World,

@@ -5,6 +5,7 @@
     reason = "a scenario that is set up wrongly ends at once"
 )]
 
+mod dull;
 mod fleets;
 mod gates;
 mod outages;
@@ -92,6 +93,9 @@ pub const ALL: [Scenario; 23] = [
     gates::U,
     quotas::V,
 ];
+
+/// The scenes that most programs live in.
+pub const DULL: [Scenario; 8] = dull::ALL;
 
 /// The scenarios of fleets.
 pub const FLEETS: [Scenario; 7] = fleets::ALL;

@@ -38,6 +38,16 @@ pub(crate) struct Rules {
     pub(crate) most_attempts: usize,
     /// Until then everything is answered 429 with the time that is left.
     pub(crate) closed_until: Duration,
+    /// The calls that are refused whenever they are sent.
+    pub(crate) always_refused: Option<AlwaysRefused>,
+}
+
+/// Calls that are refused whenever they are sent, by their numbers.
+#[derive(Debug, Clone)]
+pub(crate) struct AlwaysRefused {
+    pub(crate) calls: Range<u64>,
+    /// The seconds of `Retry-After`, if it is sent.
+    pub(crate) asks: Option<u64>,
 }
 
 impl Default for Rules {
@@ -55,6 +65,7 @@ impl Default for Rules {
             limited_during: Duration::ZERO..Duration::MAX,
             most_attempts: usize::MAX,
             closed_until: Duration::ZERO,
+            always_refused: None,
         }
     }
 }
@@ -165,6 +176,15 @@ impl Inner {
         let soon = now + rules.round_trip;
         if rules.outage.contains(&now) {
             return (soon, status(503));
+        }
+        let refused = rules.always_refused.as_ref();
+        if let Some(refused) = refused.filter(|refused| refused.calls.contains(&call)) {
+            state.refused += 1;
+            let answer = match refused.asks {
+                Some(seconds) => asking(429, seconds),
+                None => status(429),
+            };
+            return (soon, answer);
         }
         if now < rules.closed_until {
             state.refused += 1;

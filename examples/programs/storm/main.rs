@@ -29,7 +29,7 @@ mod table;
 use anyhow::{Context, Result, ensure};
 use chart::Shows;
 use clap::Parser;
-use http_retry_lab::scenarios::{ALL, FLEETS, Scenario, Worlds};
+use http_retry_lab::scenarios::{ALL, DULL, FLEETS, Scenario, Worlds};
 use http_retry_lab::verdict::Row;
 use http_retry_lab::{Arrivals, Stack, World};
 use std::path::PathBuf;
@@ -64,6 +64,8 @@ enum Suite {
     Storms,
     /// Many processes, each for itself and as a fleet.
     Fleet,
+    /// The scenes that most programs live in.
+    Dull,
 }
 
 impl Suite {
@@ -71,6 +73,7 @@ impl Suite {
         match self {
             Self::Storms => &ALL,
             Self::Fleet => &FLEETS,
+            Self::Dull => &DULL,
         }
     }
 }

@@ -180,6 +180,11 @@ impl Stage {
         )
     }
 
+    /// A client of this crate with nothing set but its policy.
+    pub(super) fn with_defaults(&self, policy: &RetryPolicy) -> Client {
+        Client::with_defaults(self.world, self.runtime(), &self.origin, policy)
+    }
+
     /// Makes the calls of these loads to so many services in turn.
     pub(super) async fn offer(
         &self,
