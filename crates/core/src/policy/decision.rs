@@ -121,6 +121,8 @@ pub(crate) struct SessionCounts {
     pub(super) gate_waited: Duration,
     /// The refused attempts that were followed by another and counted separately from the retries.
     pub(super) refusals: u32,
+    /// The refused attempts since the last outcome of another kind, in whichever way they count.
+    pub(super) refused_in_a_row: u32,
     /// Set if a server may have processed one of the attempts that were followed by another.
     pub(super) in_doubt: bool,
     /// Set once a 408 was repeated at once.

@@ -162,9 +162,10 @@ impl RetrySession {
         };
         self.check_count(counted, policy)?;
         if listed.refusing().is_none() {
-            let count = RefusalCount::Retry(counted.saturating_add(1));
-            if let Some(delay) = self.gated_delay(count, evaluation) {
+            let n = counted.saturating_add(1);
+            if let Some(delay) = self.gated_delay(RefusalCount::Retry(n), evaluation) {
                 let mut plan = self.plan_gated(delay, evaluation)?;
+                plan.after.previous = self.backoff(n, evaluation);
                 self.count_retry(&mut plan, evaluation);
                 return Ok(plan);
             }
@@ -317,6 +318,7 @@ impl RetrySession {
     ) -> RetryPlan {
         let after = SessionCounts {
             resends: self.counts.resends.saturating_add(1),
+            refused_in_a_row: self.refused_in_a_row(evaluation),
             in_doubt: self.is_in_doubt(evaluation.outcome),
             misdirected: self.counts.misdirected || evaluation.outcome.is_misdirected(),
             ..self.counts

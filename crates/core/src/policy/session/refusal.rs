@@ -15,6 +15,9 @@ pub(in crate::policy) const MIN_GATED_WAIT: Duration = Duration::from_secs(1);
 /// The longest wait of a call whose refusals count separately, if the server names no time.
 const MAX_WAIT_UNASKED: Duration = Duration::from_secs(10);
 
+/// The refusals in a row after which a call that waits as long as it is asked to trusts that time no longer.
+const MAX_REFUSED_AS_ASKED: u32 = 3;
+
 /// The way in which a refused attempt counts, and its number among those of its kind.
 #[derive(Clone, Copy)]
 pub(super) enum RefusalCount {
@@ -91,8 +94,9 @@ impl RetrySession {
     }
 
     /// Returns the time for which a refused call waits on its own before it queues at the gate: as long as it was asked
-    /// to, and at most a fifth more. If the server named no time, or next to none, a refusal that counts as a retry waits
-    /// the policy's backoff. One that counts separately leaves the pace to the gate, with a wait that doubles each time.
+    /// to, and at most a fifth more. A refusal that counts as a retry waits the policy's backoff, if that is longer. One
+    /// that counts separately leaves the pace to the gate: if the server named no time, or next to none, its wait
+    /// doubles each time.
     fn delay_before_gate(
         &self,
         refusal: Refusal,
@@ -100,15 +104,47 @@ impl RetrySession {
         evaluation: &Evaluation<'_>,
     ) -> Duration {
         let asked = refusal.asked.filter(|asked| is_worth_a_wait(*asked));
-        let delay = match (asked, count) {
-            (Some(asked), _) => asked,
-            (None, RefusalCount::Retry(n)) => return self.unpaid_backoff(n, evaluation),
-            (None, RefusalCount::Separate(n)) => {
-                let times = 1_u32.checked_shl(n.saturating_sub(1)).unwrap_or(u32::MAX);
-                MIN_UNPAID_WAIT.saturating_mul(times).min(MAX_WAIT_UNASKED)
+        let spread_out =
+            |delay: Duration| delay.saturating_add(spread(delay, evaluation.moment.random));
+        match count {
+            RefusalCount::Retry(n) => {
+                let asked = asked.map(spread_out).unwrap_or_default();
+                self.unpaid_backoff(n, evaluation).max(asked)
             }
-        };
-        delay.saturating_add(spread(delay, evaluation.moment.random))
+            RefusalCount::Separate(n) => {
+                let unasked = || {
+                    let times = 1_u32.checked_shl(n.saturating_sub(1)).unwrap_or(u32::MAX);
+                    MIN_UNPAID_WAIT.saturating_mul(times).min(MAX_WAIT_UNASKED)
+                };
+                let delay = spread_out(asked.unwrap_or_else(unasked));
+                delay.max(self.least_delay_in_a_row(asked, evaluation))
+            }
+        }
+    }
+
+    /// Returns the least delay of a call whose refusals count separately. Up to the third refusal in a row it trusts the
+    /// time that it is asked to wait. From then on its backoff is the floor, one step for three refusals, until that
+    /// time has doubled as often.
+    fn least_delay_in_a_row(
+        &self,
+        asked: Option<Duration>,
+        evaluation: &Evaluation<'_>,
+    ) -> Duration {
+        let row = self.refused_in_a_row(evaluation);
+        let more = row.saturating_sub(MAX_REFUSED_AS_ASKED);
+        if more == 0 {
+            return Duration::ZERO;
+        }
+        let own = self.backoff(more.div_ceil(MAX_REFUSED_AS_ASKED), evaluation);
+        let times = 1_u32.checked_shl(more).unwrap_or(u32::MAX);
+        asked.map_or(own, |asked| own.min(asked.saturating_mul(times)))
+    }
+
+    /// Returns the number of refusals in a row up to this outcome, in whichever way they count.
+    pub(super) fn refused_in_a_row(&self, evaluation: &Evaluation<'_>) -> u32 {
+        let before = self.counts.refused_in_a_row;
+        self.refusal_by(evaluation.by, evaluation.outcome, evaluation.moment)
+            .map_or(0, |_| before.saturating_add(1))
     }
 
     /// Returns `true` if the call may wait this long at the gate. A call without retries is not sent back to the gate

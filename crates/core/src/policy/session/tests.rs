@@ -355,13 +355,75 @@ fn a_refusal_that_asks_for_next_to_nothing_waits_the_backoff() {
         }
     }
     for (asked, millis) in [("0.1", 100), ("0.25", 250), ("7", 7_000)] {
-        let least = Duration::from_millis(millis);
-        for policy in [background(second()), RetryPolicy::rate_limited()] {
+        let asks_for = Duration::from_millis(millis);
+        for (policy, own) in [
+            (background(second()), SECOND),
+            (RetryPolicy::rate_limited(), Duration::ZERO),
+        ] {
             let delay = gated_delay(&policy, asked, u64::MAX / 2);
-            assert!(
-                delay >= least && delay <= least * 6 / 5,
-                "{asked}: {delay:?}"
-            );
+            assert!(delay >= own.max(asks_for), "{asked}: {delay:?}");
+            assert!(delay <= own.max(asks_for * 6 / 5), "{asked}: {delay:?}");
         }
+    }
+}
+
+/// The delays of a call that is refused each time, each in the middle of its range.
+fn delays_of_refusals(policy: &RetryPolicy, asked: &'static str) -> Vec<Duration> {
+    let mut session = session(policy, &Method::GET);
+    let headers = retry_after(asked);
+    let refused = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &headers);
+    let budget = crate::RetryBudget::unlimited();
+    let moment = Moment::default().with_random(u64::MAX / 2);
+    let mut delays = Vec::new();
+    while let Ok(plan) = session.plan(&refused, moment) {
+        // Once there is no time left at the gate, refused attempts count as retries.
+        if plan.source() != DelaySource::Gate {
+            break;
+        }
+        delays.push(plan.delay);
+        session.apply(&budget.withdraw(plan, Duration::ZERO).unwrap());
+    }
+    delays
+}
+
+#[test]
+fn after_three_refusals_in_a_row_a_call_waits_its_backoff() {
+    let policy = RetryPolicy::rate_limited();
+    for asked in ["0", "1", "5"] {
+        let delays = delays_of_refusals(&policy, asked);
+        assert!(delays.len() < 60, "{asked}: {delays:?}");
+    }
+    let delays = delays_of_refusals(&policy, "1");
+    assert!(delays[..3].iter().all(|delay| *delay <= SECOND * 6 / 5));
+    assert!(
+        delays[12..28].iter().all(|delay| *delay > SECOND * 2),
+        "{delays:?}"
+    );
+    // A server that asks for longer than the backoff is taken at its word.
+    let delays = delays_of_refusals(&policy, "40");
+    assert!(delays.iter().all(|delay| *delay <= SECOND * 48));
+}
+
+#[test]
+fn another_outcome_begins_the_row_of_refusals_anew() {
+    let policy = RetryPolicy::rate_limited();
+    let mut session = session(&policy, &Method::GET);
+    let headers = retry_after("1");
+    let refused = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &headers);
+    let empty = HeaderMap::new();
+    let budget = crate::RetryBudget::unlimited();
+    let moment = Moment::default().with_random(u64::MAX / 2);
+    for outcome in [
+        &refused,
+        &refused,
+        &refused,
+        &response(503, &empty),
+        &refused,
+    ] {
+        let plan = plan(&session, outcome, moment);
+        if outcome.status() == Some(StatusCode::TOO_MANY_REQUESTS) {
+            assert!(plan.delay <= SECOND * 6 / 5, "{:?}", plan.delay);
+        }
+        session.apply(&budget.withdraw(plan, Duration::ZERO).unwrap());
     }
 }
