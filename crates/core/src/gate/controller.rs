@@ -4,10 +4,12 @@
 //!
 //! 1. **Vote.** A run of several refusals closes the gate. The run ends once half as many of the calls sent after its
 //!    first refused call have succeeded, or a quarter for a long run. While the gate is open and not in a release, only
-//!    first attempts vote, so that a call that is refused repeatedly has one vote.
+//!    first attempts vote, so that a call that is refused repeatedly has one vote. It has none at all while newcomers
+//!    succeed and no such call does: then it meets a limit of its own.
 //! 2. **Cooldown.** A closed gate waits for as long as the refusal asked, and twice as long each time that nothing
 //!    succeeded in between. A run that ends meanwhile contradicts the cooldown: the gate opens, and takes twice as many
-//!    refusals to close from then on. While the cooldown may still be wrong, newcomers go as probes.
+//!    refusals to close from then on. While the cooldown may still be wrong, newcomers go as probes, also in the
+//!    release that follows it.
 //! 3. **Paced release.** After a cooldown calls go one after another, as fast as calls succeeded before, and twice as
 //!    fast after each clean round. An occasional refusal leaves a round clean.
 //! 4. **Search.** After a refused round the pace returns to the last clean one, and then moves half way to the refused
@@ -111,6 +113,10 @@ pub(crate) struct Controller {
     probe: Option<CallNumber>,
     probes: u64,
     probe_at: u64,
+    /// `true` if the last first attempt whose end is known succeeded.
+    newcomers_succeed: bool,
+    /// `true` if a repeated call has succeeded since the gate last closed.
+    repeats_succeed: bool,
     /// The successes since the last opening, and the time since which they count.
     pub(crate) ok: u64,
     pub(crate) since: u64,
@@ -144,6 +150,8 @@ impl Controller {
             probe: None,
             probes: 0,
             probe_at: 0,
+            newcomers_succeed: false,
+            repeats_succeed: false,
             ok: 0,
             since: now.min(MAX_COUNT),
             ok_since_closed: true,
@@ -162,24 +170,30 @@ impl Controller {
             self.open(now);
         }
         if self.closed {
-            return self.next_while_closed(now, has_newcomers);
+            return self.probe_or_wait(now, self.until, has_newcomers);
         }
         // Also while a quota is spent: this ends a release that is over.
         let paced = self.paced_until(now, true);
-        match self.quota.spent_until().or(paced) {
-            Some(due) => NextTurn::At(due),
-            None => NextTurn::First,
+        match (self.quota.spent_until(), paced) {
+            (Some(due), _) => NextTurn::At(due),
+            // The calls that wait in the release may all meet limits of their own.
+            (None, Some(due)) if !self.repeats_succeed => {
+                self.probe_or_wait(now, due, has_newcomers)
+            }
+            (None, Some(due)) => NextTurn::At(due),
+            (None, None) => NextTurn::First,
         }
     }
 
-    fn next_while_closed(&self, now: u64, has_newcomers: bool) -> NextTurn {
+    /// Returns the turn of the next probe, or `due` if none may go before.
+    fn probe_or_wait(&self, now: u64, due: u64, has_newcomers: bool) -> NextTurn {
         if !has_newcomers || self.probes == 0 || self.probe.is_some() {
-            return NextTurn::At(self.until);
+            return NextTurn::At(due);
         }
         if self.probe_at <= now {
             NextTurn::Probe
         } else {
-            NextTurn::At(self.probe_at.min(self.until))
+            NextTurn::At(self.probe_at.min(due))
         }
     }
 
@@ -202,15 +216,19 @@ impl Controller {
         permit
     }
 
-    /// Records a success. Returns `true` if it contradicts a cooldown, which ends.
+    /// Records a success. `is_first` is `true` for the call's first attempt. Returns `true` if it contradicts a cooldown,
+    /// which ends.
     pub(crate) fn succeeded(
         &mut self,
         now: u64,
         permit: CallNumber,
+        is_first: bool,
         quota: Option<GateQuota>,
     ) -> bool {
         let now = now.min(MAX_COUNT);
         self.fade(now);
+        self.newcomers_succeed |= is_first;
+        self.repeats_succeed |= !is_first;
         self.ok = sum(self.ok, 1);
         self.ok_since_closed = true;
         if self.quota.record(now, permit, quota) {
@@ -287,14 +305,34 @@ impl Controller {
         self.closed || self.release.is_some() || self.quota.known
     }
 
+    /// Returns the time before which no call goes: the end of the cooldown, or the reset of a quota that is spent. A
+    /// newcomer may go before as a probe, so for it there is none while one may follow.
+    pub(crate) fn shut_until(&self, is_newcomer: bool) -> Option<u64> {
+        let may_probe = is_newcomer && (self.probes > 0 || self.probe.is_some());
+        if self.closed {
+            (!may_probe).then_some(self.until)
+        } else {
+            self.quota.used_up_until()
+        }
+    }
+
     /// Returns `true` if a refusal of this call is a vote. If other processes closed the gate, the calls sent since
-    /// then vote; otherwise first attempts do, and during a release all calls.
+    /// then vote; otherwise first attempts do, and during a release all calls. A call with a limit of its own never
+    /// does.
     pub(crate) fn votes(&self, permit: CallNumber, is_first: bool) -> bool {
-        if self.closed_by_others.is_some() {
+        if self.meets_its_own_limit(is_first) {
+            false
+        } else if self.closed_by_others.is_some() {
             permit.0 > self.closed_after
         } else {
             is_first || self.release.is_some()
         }
+    }
+
+    /// Returns `true` if a refusal of this call says nothing about others: it is not the call's first, newcomers
+    /// succeed, and no repeated call does.
+    fn meets_its_own_limit(&self, is_first: bool) -> bool {
+        !is_first && self.newcomers_succeed && !self.repeats_succeed
     }
 
     pub(crate) fn has_run(&self) -> bool {
@@ -325,6 +363,7 @@ impl Controller {
             self.probe = None;
             self.probes = 0;
             self.probe_at = now;
+            self.repeats_succeed = false;
             // The run belongs to other processes, so a full one is assumed.
             if self.run.is_empty() {
                 self.begin_run(self.sent);

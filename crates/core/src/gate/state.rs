@@ -185,7 +185,7 @@ impl KeyState {
             CallEnd::Succeeded => {
                 // Read before `succeeded`, which may end the run.
                 let is_later = self.controller.is_later(permit);
-                let contradicts = self.controller.succeeded(now, permit, quota);
+                let contradicts = self.controller.succeeded(now, permit, is_first, quota);
                 if let Some(peer) = self.peer() {
                     peer.succeeded(1, is_later);
                     if contradicts {

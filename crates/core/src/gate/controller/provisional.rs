@@ -216,11 +216,15 @@ impl Controller {
         if self.probe.take_if(|probe| *probe == permit).is_some() {
             self.probe_at = sum(now, PROBE_INTERVAL);
         }
+        self.newcomers_succeed &= !is_first;
         let mut refusal = CountedRefusal {
             at: now,
             votes: self.votes(permit, is_first),
             ..CountedRefusal::default()
         };
+        if self.meets_its_own_limit(is_first) {
+            return refusal;
+        }
         if self.closed {
             // Raises the number of successes that contradict the cooldown.
             self.run.refused(1);

@@ -95,6 +95,12 @@ impl QuotaState {
         spent.then_some(self.reset)
     }
 
+    /// Returns the time of the reset, if nothing is left and no call is in flight whose response could say otherwise.
+    pub(super) fn used_up_until(&self) -> Option<u64> {
+        let used_up = self.known && self.left == 0 && self.in_flight == 0;
+        used_up.then_some(self.reset)
+    }
+
     /// Returns the part of the remainder that this process may use. If it cannot be divided evenly, the lowest ranks
     /// get one more.
     fn share(&self) -> u64 {

@@ -59,11 +59,12 @@ impl Controller {
         self.until = sum(now, cooldown);
         self.probe = None;
         self.probe_at = now;
-        // A gate that was right before needs no probes.
-        self.probes = if self.patience > MIN_PATIENCE {
-            quotient(self.patience, 2)
-        } else {
+        // A gate that was right before, so that the calls that it held succeeded, needs no probes.
+        let was_right = std::mem::take(&mut self.repeats_succeed) && self.patience <= MIN_PATIENCE;
+        self.probes = if was_right {
             0
+        } else {
+            quotient(self.patience, 2)
         };
     }
 
@@ -86,11 +87,12 @@ impl Controller {
             interval = interval.min(product(self.interval, times));
         }
         self.interval = interval.clamp(1, MAX_FIRST_INTERVAL);
-        // Processes that share the gate must not resume all at once.
-        let offset = self
-            .closed_by_others
-            .take()
-            .map_or(0, |random| part(random, self.interval));
+        let mut offset = 0;
+        if let Some(random) = self.closed_by_others.take() {
+            // Processes that share the gate must not resume all at once.
+            offset = part(random, self.interval);
+            self.probes = self.probes.max(1);
+        }
         self.release = Some(Release {
             interval: self.interval,
             clean: self.interval,

@@ -143,7 +143,7 @@ fn a_held_call_is_in_flight_until_it_is_judged() {
     };
     let told = scene.go();
     let (held, _) = scene.hold(ASKED);
-    scene.controller.succeeded(0, told, quota(2));
+    scene.controller.succeeded(0, told, true, quota(2));
     assert_eq!(scene.next(), NextTurn::First);
     scene.go();
     // Two are left, and two in flight.
