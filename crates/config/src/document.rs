@@ -152,6 +152,7 @@ block! {
         per_second: Number<0, 1_000_000>,
         initial: Number<0, MAX_TOKENS>,
         per_success: Number<0, 1_000>,
+        min_per_second: Number<0, 1_000_000>,
         capacity: Capacity,
         retry_cost: Cost,
         timeout_cost: Cost,
@@ -176,6 +177,10 @@ impl BudgetKeys {
             (
                 self.per_success.map(|number| number.0),
                 RetryBudgetBuilder::per_success,
+            ),
+            (
+                self.min_per_second.map(|number| number.0),
+                RetryBudgetBuilder::min_per_second,
             ),
             (
                 self.capacity.as_ref().map(|number| number.0),

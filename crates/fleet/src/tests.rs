@@ -92,10 +92,12 @@ impl Store for Memory {
     }
 }
 
+/// The plan of a call that begins and fails now.
 fn plan() -> RetryPlan {
     let facts = RequestFacts::operation().idempotent(true);
-    let session = RetryPolicy::background().session(facts, Duration::ZERO);
-    let plan = session.plan(&Outcome::error(ErrorKind::Reset), Moment::default());
+    let now = Moment::new(TokioClock.now());
+    let session = RetryPolicy::background().session(facts, now.now);
+    let plan = session.plan(&Outcome::error(ErrorKind::Reset), now);
     plan.unwrap()
 }
 

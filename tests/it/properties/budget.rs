@@ -60,6 +60,7 @@ impl Terms {
             .initial(thousandths(self.initial))
             .per_second(thousandths(self.per_second))
             .per_success(thousandths(self.per_success))
+            .min_per_second(0)
             .retry_cost(thousandths(self.retry_cost))
             .timeout_cost(thousandths(self.timeout_cost))
             .build()

@@ -18,6 +18,8 @@ pub struct BudgetTerms {
     pub per_second: u64,
     /// The amount added per success.
     pub per_success: u64,
+    /// The amount that successes add per second at least, while there are fewer tokens than for [`FLOOR_RETRIES`].
+    pub min_per_second: u64,
     /// The price of a retry, above 0.
     pub retry_cost: u64,
     /// The price of a retry after a timeout, above 0.
@@ -37,7 +39,12 @@ pub(super) struct Bucket {
     rate: u64,
     /// The time up to which the refill is counted; `None` before the first use, since the clock may start at any value.
     settled: Option<Duration>,
+    /// The time since the last count that had a success, in nanoseconds.
+    quiet: u128,
 }
+
+/// The retries for which [`BudgetTerms::min_per_second`] fills a bucket.
+pub(super) const FLOOR_RETRIES: u64 = 5;
 
 const SECOND: u128 = 1_000_000_000;
 /// The time over which the rate of successes is averaged, in nanoseconds.
@@ -69,6 +76,7 @@ impl Bucket {
             remainder: 0,
             rate: 0,
             settled: None,
+            quiet: 0,
         }
     }
 
@@ -100,6 +108,23 @@ impl Bucket {
         let deposited = successes.saturating_mul(terms.per_success);
         let refilled = self.refill(terms.per_second, elapsed);
         self.add(deposited.saturating_add(refilled));
+        self.quiet = self.quiet.saturating_add(elapsed);
+        if successes > 0 {
+            self.fill_to_the_floor(terms);
+        }
+    }
+
+    /// Adds what successes earn at least in the time since the last one. Time alone adds nothing, so a server that is
+    /// down gets no more retries from this.
+    fn fill_to_the_floor(&mut self, terms: &BudgetTerms) {
+        let quiet = std::mem::take(&mut self.quiet);
+        // A budget without deposits earns none.
+        if terms.per_success > 0 {
+            let earned = u128::from(terms.min_per_second).saturating_mul(quiet) / SECOND;
+            let floor = terms.retry_cost.saturating_mul(FLOOR_RETRIES);
+            let missing = u128::from(floor.saturating_sub(self.tokens));
+            self.add(u64::try_from(earned.min(missing)).unwrap_or(u64::MAX));
+        }
     }
 
     /// Withdraws the price if there are enough tokens, else nothing.
@@ -158,6 +183,7 @@ mod tests {
             growth: Duration::ZERO,
             per_second: 0,
             per_success: 0,
+            min_per_second: 0,
             retry_cost: TOKEN,
             timeout_cost: 2 * TOKEN,
             gated_cost: 0,
@@ -233,6 +259,36 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_success_after_a_quiet_time_adds_up_to_five_retries() {
+        let terms = BudgetTerms {
+            per_success: TOKEN / 10,
+            min_per_second: TOKEN / 10,
+            ..terms(20, 0)
+        };
+        let mut bucket = Bucket::new(&terms);
+        let mut after = |successes, seconds| {
+            bucket.settle(&terms, successes, Duration::from_secs(seconds));
+            bucket.tokens()
+        };
+        assert_eq!(after(1, 1_000), TOKEN / 10);
+        assert_eq!(after(0, 1_600), TOKEN / 10, "time alone adds nothing");
+        assert_eq!(after(1, 1_610), 5 * TOKEN);
+        assert_eq!(after(1, 9_000), 5 * TOKEN + TOKEN / 10);
+    }
+
+    #[test]
+    fn without_deposits_a_quiet_time_adds_nothing() {
+        let terms = BudgetTerms {
+            min_per_second: TOKEN,
+            ..terms(20, 0)
+        };
+        let mut bucket = Bucket::new(&terms);
+        bucket.settle(&terms, 1, Duration::ZERO);
+        bucket.settle(&terms, 1, Duration::from_secs(60));
+        assert_eq!(bucket.tokens(), 0);
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(1_000))]
 
@@ -263,7 +319,7 @@ mod tests {
             let (capacity, growth, per_second, per_success) = terms;
             let growth = Duration::from_nanos(growth);
             let terms =
-                BudgetTerms { capacity, initial: u64::MAX, growth, per_second, per_success, retry_cost: 1, timeout_cost: 2, gated_cost: 0 };
+                BudgetTerms { capacity, initial: u64::MAX, growth, per_second, per_success, min_per_second: per_second, retry_cost: 1, timeout_cost: 2, gated_cost: 0 };
             let mut bucket = Bucket::new(&terms);
             for (successes, seconds, nanos, price) in steps {
                 let now = Duration::from_secs(seconds).saturating_add(Duration::from_nanos(nanos.into()));

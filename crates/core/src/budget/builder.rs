@@ -16,6 +16,7 @@ use std::time::Duration;
 /// | [`initial`](Self::initial) | the capacity | 0 up to the capacity |
 /// | [`per_second`](Self::per_second) | 0 | 0 to 1,000,000 |
 /// | [`per_success`](Self::per_success) | 0.1 | 0 to the larger of 1 and `retry_cost`, at most 1,000 |
+/// | [`min_per_second`](Self::min_per_second) | 0.1 | 0 to 1,000,000 |
 /// | [`retry_cost`](Self::retry_cost) | 1 | above 0, up to the capacity |
 /// | [`timeout_cost`](Self::timeout_cost) | twice `retry_cost` | above 0, up to the capacity |
 /// | [`gated_cost`](Self::gated_cost) | 0 | 0 up to the capacity |
@@ -45,6 +46,7 @@ pub struct RetryBudgetBuilder {
     initial: Option<Decimal>,
     per_second: Decimal,
     per_success: Decimal,
+    min_per_second: Decimal,
     retry_cost: Decimal,
     timeout_cost: Option<Decimal>,
     gated_cost: Decimal,
@@ -53,6 +55,7 @@ pub struct RetryBudgetBuilder {
 const DEFAULT_CAPACITY: u32 = 20;
 const DEFAULT_GROWTH: Duration = Duration::from_millis(250);
 const DEFAULT_PER_SUCCESS: Decimal = Decimal::from_micros(100_000);
+const DEFAULT_MIN_PER_SECOND: Decimal = Decimal::from_micros(100_000);
 const MAX_CAPACITY: u32 = 1_000_000_000;
 const MAX_RATE: u32 = 1_000_000;
 const MAX_RATIO: u32 = 1_000;
@@ -65,6 +68,7 @@ impl Default for RetryBudgetBuilder {
             initial: None,
             per_second: Decimal::ZERO,
             per_success: DEFAULT_PER_SUCCESS,
+            min_per_second: DEFAULT_MIN_PER_SECOND,
             retry_cost: Decimal::ONE,
             timeout_cost: None,
             gated_cost: Decimal::ZERO,
@@ -114,6 +118,17 @@ impl RetryBudgetBuilder {
     /// successes. It is not a percentage.
     pub fn per_success(mut self, per_success: impl Into<Decimal>) -> Self {
         self.per_success = per_success.into();
+        self
+    }
+
+    /// Sets the tokens that successes add at least in each second since the last success, as long as there are fewer
+    /// than five retries cost: 0 to 1,000,000. Default: 0.1, a token for 10 s.
+    ///
+    /// It is for a program of few calls, whose successes are too rare to pay for its retries: one call a minute, of
+    /// whose attempts a fifth fail, would lose every tenth call. A server that is down gets no retry from it, since
+    /// only a success adds the tokens. Without deposits, so with `per_success` 0, it adds nothing either.
+    pub fn min_per_second(mut self, min_per_second: impl Into<Decimal>) -> Self {
+        self.min_per_second = min_per_second.into();
         self
     }
 
@@ -190,6 +205,8 @@ impl RetryBudgetBuilder {
             growth: self.growth.unwrap_or(default_growth),
             per_second: bounded(self.per_second, "budget.per_second", MAX_RATE)?.micros(),
             per_success: self.checked_per_success()?.micros(),
+            min_per_second: bounded(self.min_per_second, "budget.min_per_second", MAX_RATE)?
+                .micros(),
             retry_cost: retry_cost.micros(),
             timeout_cost: timeout_cost
                 .within("budget.timeout_cost", least, capacity)?
@@ -254,6 +271,10 @@ mod tests {
             rejected_field(builder().per_second(f64::INFINITY)),
             "budget.per_second"
         );
+        assert_eq!(
+            rejected_field(builder().min_per_second(-0.1)),
+            "budget.min_per_second"
+        );
         assert_eq!(rejected_field(builder().retry_cost(0)), "budget.retry_cost");
         assert_eq!(
             rejected_field(builder().timeout_cost(21)),
@@ -294,6 +315,7 @@ mod tests {
             growth: Duration::from_millis(250),
             per_second: 0,
             per_success: 100_000,
+            min_per_second: 100_000,
             retry_cost: 1_000_000,
             timeout_cost: 2_000_000,
             gated_cost: 0,

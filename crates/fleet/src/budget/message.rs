@@ -17,6 +17,7 @@ pub(crate) struct StoreTerms {
     pub(crate) growth_ms: i64,
     pub(crate) per_second: i64,
     pub(crate) per_success: i64,
+    pub(crate) min_per_second: i64,
     /// The price of a retry; a grant takes no more than the whole multiples of it in the bucket.
     pub(crate) unit: i64,
 }
@@ -30,6 +31,7 @@ impl StoreTerms {
             growth_ms: bounded(growth.unwrap_or(u64::MAX)),
             per_second: bounded(terms.per_second),
             per_success: bounded(terms.per_success),
+            min_per_second: bounded(terms.min_per_second),
             unit: bounded(terms.retry_cost).max(1),
         }
     }
@@ -65,7 +67,7 @@ pub(crate) struct BudgetReport {
 
 impl BudgetReport {
     /// Returns the script's arguments in their order.
-    pub(crate) fn numbers(&self) -> [i64; 13] {
+    pub(crate) fn numbers(&self) -> [i64; 14] {
         let terms = self.terms;
         [
             terms.capacity,
@@ -73,6 +75,7 @@ impl BudgetReport {
             terms.growth_ms,
             terms.per_second,
             terms.per_success,
+            terms.min_per_second,
             terms.unit,
             self.seq,
             self.successes,

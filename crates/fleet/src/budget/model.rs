@@ -12,6 +12,8 @@ pub(crate) struct StoredBucket {
     pub(crate) rate: i64,
     /// The remainder of the refill by time, in thousandths of a millionth.
     pub(crate) rest: i64,
+    /// The milliseconds since the last step with a success.
+    pub(crate) quiet: i64,
     pub(crate) at: i64,
     /// The window, and the numbers of processes that reported in it and in the one before.
     pub(crate) window: i64,
@@ -30,6 +32,8 @@ pub(crate) struct StoredRecord {
 
 pub(crate) const MAX_RATE: i64 = 1_000_000_000;
 const MAX_PER_SECOND: i64 = 1_000_000_000_000;
+/// The retries for which rare successes fill the bucket.
+const FLOOR_RETRIES: i64 = 5;
 /// The window in which processes and successes are counted, in milliseconds.
 const WINDOW: i64 = 10_000;
 /// The most milliseconds, and the most successes, that one step counts.
@@ -135,9 +139,37 @@ impl StoredBucket {
             self.rest = rem(part, 1_000);
         }
         let tokens = self.tokens.saturating_add(earned);
+        let floor = self.fill_to_the_floor(report, new, elapsed, tokens);
+        let tokens = tokens.saturating_add(floor);
         // A fleet can owe at most one capacity.
         let least = 0_i64.saturating_sub(most);
         self.tokens = tokens.saturating_sub(unreported).clamp(least, most);
+    }
+
+    /// Returns what successes earn at least in the time since the last one, while the bucket has less than a few retries
+    /// cost.
+    fn fill_to_the_floor(
+        &mut self,
+        report: &BudgetReport,
+        new: i64,
+        elapsed: i64,
+        tokens: i64,
+    ) -> i64 {
+        self.quiet = self.quiet.saturating_add(elapsed).min(MAX_STEP);
+        if new == 0 || report.terms.per_success == 0 {
+            return 0;
+        }
+        let quiet = std::mem::take(&mut self.quiet);
+        let per_second = report.terms.min_per_second.min(MAX_PER_SECOND);
+        let seconds = div(quiet, 1_000).min(div(MAX_COUNT, per_second));
+        let part = div(rem(quiet, 1_000).saturating_mul(per_second), 1_000);
+        let earned = seconds.saturating_mul(per_second).saturating_add(part);
+        let floor = report
+            .terms
+            .unit
+            .saturating_mul(FLOOR_RETRIES)
+            .min(MAX_COUNT);
+        earned.min(floor.saturating_sub(tokens)).max(0)
     }
 
     fn grant(&mut self, report: &BudgetReport) -> i64 {

@@ -161,7 +161,7 @@ const BESIDE: &[Case] = &[
     (
         "budgets: {b: {max_attempts: 2}}",
         &[
-            "budgets.b.max_attempts: is not a known key: known are per_second, initial, per_success, capacity, retry_cost, timeout_cost, gated_cost, growth, shared",
+            "budgets.b.max_attempts: is not a known key: known are per_second, initial, per_success, min_per_second, capacity, retry_cost, timeout_cost, gated_cost, growth, shared",
         ],
     ),
 ];

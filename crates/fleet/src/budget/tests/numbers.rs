@@ -46,6 +46,7 @@ impl Numbers {
             growth_ms: self.up_to(MAX_COUNT),
             per_second: self.up_to(MAX_COUNT / 1_000),
             per_success: self.up_to(MAX_COUNT),
+            min_per_second: self.up_to(MAX_COUNT),
             unit: self.up_to(MAX_COUNT - 1) + 1,
         }
     }
@@ -59,6 +60,7 @@ pub(super) fn usual() -> StoreTerms {
         growth_ms: 250,
         per_second: 0,
         per_success: 100_000,
+        min_per_second: 0,
         unit: 1_000_000,
     }
 }

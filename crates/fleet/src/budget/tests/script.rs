@@ -81,7 +81,7 @@ fn the_script_agrees_with_its_model() {
         match numbers.below(100) {
             0 => store.flush_all(),
             1 => {
-                let field = FIELDS[usize::try_from(numbers.below(7)).unwrap()];
+                let field = FIELDS[usize::try_from(numbers.below(FIELDS.len() as u64)).unwrap()];
                 let text = hostile(&mut numbers);
                 store.spoil_bucket(field, &text);
             }

@@ -21,6 +21,31 @@ impl Memory {
 }
 
 #[test]
+fn a_success_after_a_quiet_time_adds_up_to_five_retries() {
+    let terms = StoreTerms {
+        initial: 0,
+        min_per_second: 100_000,
+        ..usual()
+    };
+    let mut memory = Memory::default();
+    let mut seq = 0;
+    let mut after = |successes, now| {
+        seq += 1;
+        let report = BudgetReport {
+            terms,
+            seq,
+            successes,
+            ..report()
+        };
+        memory.step(report, now).tokens
+    };
+    after(0, 0);
+    assert_eq!(after(0, 600_000), 0, "time alone adds nothing");
+    assert_eq!(after(1, 601_000), 5 * TOKEN);
+    assert_eq!(after(2, 605_500), 5 * TOKEN + TOKEN / 10);
+}
+
+#[test]
 fn a_new_bucket_has_the_initial_tokens_or_what_was_known() {
     for (known, tokens) in [(None, 20), (Some(3 * TOKEN), 3), (Some(90 * TOKEN), 20)] {
         let answer = Memory::default().step(BudgetReport { known, ..report() }, 0);
@@ -212,7 +237,7 @@ proptest! {
         per_second in 0_i64..10_000_000,
     ) {
         let terms = StoreTerms {
-            initial: 0, capacity: MAX_COUNT, growth_ms: 0, per_second, per_success: 100_000, unit: TOKEN,
+            initial: 0, capacity: MAX_COUNT, growth_ms: 0, per_second, per_success: 100_000, min_per_second: 0, unit: TOKEN,
         };
         let report = BudgetReport { terms, ..report() };
         let (mut many, mut one) = (Memory::default(), Memory::default());

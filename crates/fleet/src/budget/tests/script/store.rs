@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 const SCRIPT: &str = include_str!("../../../budget.lua");
 pub(super) const BUCKET: &str = "http-retry:1:{a}:budget";
-pub(super) const FIELDS: [&str; 7] = ["t", "r", "e", "at", "w", "p", "c"];
+pub(super) const FIELDS: [&str; 8] = ["t", "r", "e", "q", "at", "w", "p", "c"];
 
 /// Texts that no script writes into a field or a record.
 const HOSTILE: [&str; 32] = [
@@ -113,6 +113,7 @@ impl Store {
             -MAX_COUNT..=MAX_COUNT,
             rate.clone(),
             0..=999,
+            0..=1_000_000_000,
             0..=MAX_COUNT,
             0..=MAX_COUNT,
             rate.clone(),
@@ -127,10 +128,11 @@ impl Store {
             tokens: read[0],
             rate: read[1],
             rest: read[2],
-            at: read[3],
-            window: read[4],
-            before: read[5],
-            current: read[6],
+            quiet: read[3],
+            at: read[4],
+            window: read[5],
+            before: read[6],
+            current: read[7],
         });
     }
 
