@@ -80,7 +80,7 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// Creates a runner on tokio's clock, with a default budget and a gate of its own.
+    /// Creates a runner on tokio's clock, with a default budget for each service and a gate of its own.
     #[must_use]
     pub fn new(policy: RetryPolicy) -> Self {
         Self::on(crate::runtime::TokioRuntime, policy)
@@ -120,7 +120,7 @@ impl Runner {
         Self::with_engine(Engine::routed(Arc::new(router), Arc::new(runtime)))
     }
 
-    /// Creates a runner on a runtime of your own, with a default budget and a gate of its own.
+    /// Creates a runner on a runtime of your own, with a default budget for each service and a gate of its own.
     #[must_use]
     pub fn on(runtime: impl Runtime, policy: RetryPolicy) -> Self {
         Self::with_engine(Engine::new(policy, Arc::new(runtime)))

@@ -7,8 +7,9 @@ macro_rules! engine_settings {
         /// document, or with [`Services`](crate::services::Services), it pays if those name no budget. The last call of
         /// this and [`budgets`](Self::budgets) counts.
         ///
-        /// Default: a [`RetryBudget::default`](crate::RetryBudget) of its own, so that several clients of one service
-        /// together may send as many retries as their number times one budget.
+        /// Default: a budget of its own for each service or host
+        /// ([`ServiceBudgets::default`](crate::ServiceBudgets)), so that several clients of one service together may
+        /// send as many retries as their number times one budget.
         #[must_use]
         pub fn budget(self, budget: crate::RetryBudget) -> Self {
             self.with(|engine| engine.set_budget(http_retry_core::adapter::Budgets::One(budget)))
@@ -17,7 +18,7 @@ macro_rules! engine_settings {
         /// Takes retry tokens from a budget for each service or host, so that one that is down does not spend the
         /// tokens of the others; with a document, if that names none. A service is identified by the name in the
         /// request's settings, else by host and port. The last call of this and [`budget`](Self::budget) counts.
-        /// Default: one budget for all; with a document or with services, one for each service.
+        /// Default: [`ServiceBudgets::default`](crate::ServiceBudgets).
         #[must_use]
         pub fn budgets(self, budgets: crate::ServiceBudgets) -> Self {
             self.with(|engine| {

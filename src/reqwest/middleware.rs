@@ -80,7 +80,7 @@ pub struct RetryMiddleware {
 }
 
 impl RetryMiddleware {
-    /// Creates a middleware with a policy and its own default budget, on tokio's clock.
+    /// Creates a middleware with a policy and a default budget for each service or host, on tokio's clock.
     #[must_use]
     pub fn new(policy: RetryPolicy) -> Self {
         Self {

@@ -84,7 +84,7 @@ pub struct RetryLayer<X = Boxed, C = CloneBody, A = Wrapped<X>, H = AnyThread> {
 }
 
 impl RetryLayer {
-    /// Creates a layer with a policy and its own default budget, on tokio's clock; errors are boxed.
+    /// Creates a layer with a policy and a default budget for each service or host, on tokio's clock; errors are boxed.
     #[must_use]
     pub fn new(policy: RetryPolicy) -> Self {
         Self::on(Engine::new(policy, Arc::new(TokioRuntime)))

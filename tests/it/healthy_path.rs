@@ -8,7 +8,7 @@ use http::{Extensions, HeaderValue, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::tower::RetryLayer;
-use http_retry::{RetryOverride, RetryPolicy, RetryReport, StopReason};
+use http_retry::{RetryBudget, RetryOverride, RetryPolicy, RetryReport, StopReason};
 use reqwest_middleware::{ClientBuilder, Middleware, Next};
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -162,7 +162,9 @@ fn a_copy_by_a_function_takes_no_more_than_one_by_clone() {
 fn on_reqwest_only_a_copy_allocates_more() {
     let none = Extensions::new;
     let never = RetryMiddleware::new(RetryPolicy::never());
-    let retries = || RetryMiddleware::new(RetryPolicy::background());
+    // A host's first call would make its budget.
+    let budget = RetryBudget::default();
+    let retries = || RetryMiddleware::new(RetryPolicy::background()).budget(budget.clone());
     let mut off = Extensions::new();
     off.insert(RetryOverride::off());
 

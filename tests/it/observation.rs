@@ -20,7 +20,6 @@ use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;
 use http_retry::{
     Backoff, Jitter, ReportSlot, RetryBudget, RetryOverride, RetryPolicy, RetryReport,
-    ServiceBudgets,
 };
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

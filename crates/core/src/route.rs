@@ -10,7 +10,7 @@ pub(crate) use matching::HostMap;
 pub(crate) use services::{Broken, Chains, ServiceEntry, ServiceTable};
 
 use crate::budget::services::Budgets;
-use crate::budget::{PaymentResult, RetryBudget};
+use crate::budget::{PaymentResult, RetryBudget, ServiceBudgets};
 use crate::gate::GateQuota;
 use crate::normal_form::{authority_of_uri, normal_authority, normal_path, normal_scheme};
 use crate::policy::{
@@ -183,10 +183,10 @@ fn in_normal_form<'a>(authority: Cow<'a, str>, scheme: Option<&str>) -> Cow<'a, 
 }
 
 impl Route {
-    /// Creates a route with this policy, a default budget of its own, and no service name.
+    /// Creates a route with this policy, a default budget for each service or host, and no service name.
     #[must_use]
     pub fn new(policy: RetryPolicy) -> Self {
-        Self::with_budgets(policy, Budgets::One(RetryBudget::default()))
+        Self::with_budgets(policy, Budgets::PerService(ServiceBudgets::default()))
     }
 
     pub(crate) fn with_budgets(policy: RetryPolicy, budget: Budgets) -> Self {
@@ -205,7 +205,7 @@ impl Route {
         }
     }
 
-    /// Sets the budget that pays, even if the layer has one. Default: the layer's, else one of the route's own.
+    /// Sets the budget that pays, even if the layer has one. Default: the layer's, else one for each service or host.
     #[must_use]
     pub fn budget(self, budget: RetryBudget) -> Self {
         Self {

@@ -39,7 +39,7 @@ pub struct Retries {
 }
 
 impl Retries {
-    /// Retries by this policy, with a default budget and a gate of their own, on the system's clock.
+    /// Retries by this policy, with a default budget for each service or host and a gate of their own, on the system's clock.
     #[must_use]
     pub fn new(policy: RetryPolicy) -> Self {
         Self {
@@ -59,8 +59,8 @@ impl Retries {
     /// Takes retry tokens from this budget; clone it into every client that calls the same service. The last of this
     /// and [`budgets`](Self::budgets) counts, unless a route names a budget of its own.
     ///
-    /// Default: a [`RetryBudget::default`] of its own, so that several clients of one service together may send as many
-    /// retries as their number times one budget.
+    /// Default: a budget of its own for each service or host, so that several clients of one service together may send
+    /// as many retries as their number times one budget.
     #[must_use]
     pub fn budget(mut self, budget: RetryBudget) -> Self {
         self.engine.pay_from(Budgets::One(budget));

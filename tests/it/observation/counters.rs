@@ -167,10 +167,10 @@ fn each_budget_has_one_gauge_for_all_its_services() {
     let named = of_policy().budget(RetryBudget::default().named("shop"));
     assert_eq!(gauges(named), expected(&["shop"], ["shop"; 2]));
     // The first service that it pays for.
-    assert_eq!(gauges(of_policy()), expected(&["orders"], ["orders"; 2]));
-    let each = of_policy().budgets(ServiceBudgets::default());
+    let shared = of_policy().budget(RetryBudget::default());
+    assert_eq!(gauges(shared), expected(&["orders"], ["orders"; 2]));
     let both = ["orders", "search"];
-    assert_eq!(gauges(each), expected(&both, both));
+    assert_eq!(gauges(of_policy()), expected(&both, both));
     let document = json!({
         "version": 1,
         "budgets": {"small": {"capacity": 5}},
