@@ -25,7 +25,7 @@ pub use builder::RetryBudgetBuilder;
 pub(crate) use payment::{PaymentResult, PendingRetry};
 pub use services::ServiceBudgets;
 
-use crate::policy::{Decimal, DelaySource, RetryPlan, RetrySession, StopReason};
+use crate::policy::{Cost, Decimal, DelaySource, RetryPlan, RetrySession, StopReason};
 use bucket::Bucket;
 use std::fmt;
 use std::sync::{OnceLock, PoisonError};
@@ -45,9 +45,12 @@ use sync::{Arc, AtomicU64, Mutex, MutexGuard, Ordering};
 /// ```
 ///
 /// The default holds 20 tokens, and more under traffic: a quarter of a second's worth of its own successes. A success
-/// adds 0.1, a retry costs 1, a retry after a timeout 2, and time alone adds nothing. A budget allows at most as many
-/// retries in an outage as it holds tokens, so it amplifies an outage of N requests by at most 1 + capacity / N. A
-/// client of few requests is bounded by its policy's attempts instead.
+/// adds 0.1, or more after a quiet time ([`min_per_second`](RetryBudgetBuilder::min_per_second)); a retry costs 1, a
+/// retry after a timeout 2, and time alone adds nothing. Calls that were under way when trouble began, which is when a
+/// retry is asked for while the budget is full, pay nothing for their first two retries, unless they timed out. So a
+/// batch outlasts a short failure, and an outage of N requests is amplified by at most 1 + capacity / N, and by two
+/// attempts for each call that was under way when it began. A client of few requests is bounded by its policy's attempts
+/// instead.
 ///
 /// A program that runs sessions itself counts successes by [`RetryBudget::deposit`] and pays for each retry by
 /// [`RetryBudget::withdraw`]:
@@ -83,10 +86,37 @@ struct BudgetInner {
     account: Account,
     /// The name in metrics, once there is one.
     name: OnceLock<Name>,
+    trouble: Trouble,
 }
 
 // Not loom's `Arc`, which `sync` has under loom.
 type Name = std::sync::Arc<str>;
+
+/// The time at which trouble began: a retry was asked for while the budget was full.
+///
+/// Calls that were under way then pay nothing for their first retries. So a batch of any size outlasts a short failure,
+/// while a failure that goes on gets few retries more: no call that begins during it is spared.
+#[derive(Debug)]
+struct Trouble(AtomicU64);
+
+impl Trouble {
+    /// The number of retries for which a call that was under way does not pay.
+    const SPARED_RETRIES: u32 = 2;
+
+    fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    fn begin(&self, now: Duration) {
+        let now = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
+        self.0.store(now, Ordering::Relaxed);
+    }
+
+    /// Returns `true` if a planned retry has no price.
+    fn spares(&self, plan: &RetryPlan) -> bool {
+        plan.retry() <= Self::SPARED_RETRIES && plan.started < self.0.load(Ordering::Relaxed)
+    }
+}
 
 /// The holder of a budget's tokens.
 #[expect(
@@ -151,11 +181,11 @@ impl RetryBudget {
     }
 
     fn new(terms: BudgetTerms, account: Account) -> Self {
-        let name = OnceLock::new();
         Self(Some(Arc::new(BudgetInner {
             terms,
             account,
-            name,
+            name: OnceLock::new(),
+            trouble: Trouble::new(),
         })))
     }
 
@@ -216,7 +246,7 @@ impl RetryBudget {
     ///
     /// [`StopReason::BudgetExhausted`] if there are too few tokens.
     pub fn withdraw(&self, plan: RetryPlan, now: Duration) -> Result<PaidRetry, StopReason> {
-        let price = self.price(&plan);
+        let price = self.price(&plan, now);
         let inner = self.0.as_ref();
         if inner.is_none_or(|inner| inner.withdraw(price, now)) {
             Ok(PaidRetry::new(self.clone(), price, plan))
@@ -234,7 +264,7 @@ impl RetryBudget {
 
     /// Asks for a planned retry. Without a [`SharedAccount`] it decides at once, as [`withdraw`](Self::withdraw) does.
     pub fn ask(&self, plan: RetryPlan, now: Duration) -> PaymentResult {
-        let price = self.price(&plan);
+        let price = self.price(&plan, now);
         // A free retry needs no round trip to the store.
         let Some(account) = self.shared_account().filter(|_| price > 0) else {
             return self
@@ -245,7 +275,7 @@ impl RetryBudget {
             AccountReply::Paid => PaymentResult::Paid(PaidRetry::new(self.clone(), price, plan)),
             AccountReply::Refused => PaymentResult::Refused,
             AccountReply::Pending(payment) => {
-                PaymentResult::Pending(PendingRetry::new(self.clone(), payment, plan))
+                PaymentResult::Pending(PendingRetry::new(self.clone(), price, payment, plan))
             }
         }
     }
@@ -311,9 +341,9 @@ impl RetryBudget {
         })
     }
 
-    fn price(&self, plan: &RetryPlan) -> u64 {
+    fn price(&self, plan: &RetryPlan, now: Duration) -> u64 {
         let inner = self.0.as_ref();
-        inner.map_or(0, |inner| inner.terms.price(plan.cost))
+        inner.map_or(0, |inner| inner.price(plan, now))
     }
 
     fn refund(&self, price: u64) {
@@ -341,6 +371,19 @@ impl Default for RetryBudget {
 }
 
 impl BudgetInner {
+    fn price(&self, plan: &RetryPlan, now: Duration) -> u64 {
+        // A timeout is no short failure: the server may hang. A budget without deposits counts every retry.
+        if plan.cost == Cost::Retry && self.terms.per_success > 0 {
+            let (tokens, capacity) = self.balance(Some(now));
+            if tokens >= capacity {
+                self.trouble.begin(now);
+            } else if self.trouble.spares(plan) {
+                return 0;
+            }
+        }
+        self.terms.price(plan.cost)
+    }
+
     fn withdraw(&self, price: u64, now: Duration) -> bool {
         match &self.account {
             Account::Local(account) => {

@@ -30,15 +30,17 @@ pub enum PaymentResult {
 #[must_use]
 pub struct PendingRetry {
     budget: RetryBudget,
+    price: u64,
     payment: Payment,
     /// `None` once the payment is decided.
     plan: Option<RetryPlan>,
 }
 
 impl PendingRetry {
-    pub(super) fn new(budget: RetryBudget, payment: Payment, plan: RetryPlan) -> Self {
+    pub(super) fn new(budget: RetryBudget, price: u64, payment: Payment, plan: RetryPlan) -> Self {
         Self {
             budget,
+            price,
             payment,
             plan: Some(plan),
         }
@@ -59,6 +61,7 @@ impl PendingRetry {
             budget,
             payment,
             plan,
+            ..
         } = self;
         // Cancelled first, or a late reply could pay a second time.
         drop(payment);
@@ -74,9 +77,8 @@ impl Future for PendingRetry {
         let Some(plan) = self.plan.take().filter(|_| paid) else {
             return Poll::Ready(None);
         };
-        // The price that `ask` has asked for, since terms never change.
-        let price = self.budget.price(&plan);
-        Poll::Ready(Some(PaidRetry::new(self.budget.clone(), price, plan)))
+        let paid = PaidRetry::new(self.budget.clone(), self.price, plan);
+        Poll::Ready(Some(paid))
     }
 }
 

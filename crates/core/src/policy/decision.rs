@@ -23,6 +23,8 @@ pub struct RetryPlan {
     pub(crate) delay: Duration,
     pub(crate) source: DelaySource,
     pub(crate) cost: Cost,
+    /// The start of the request in nanoseconds, on the clock of the session.
+    pub(crate) started: u64,
     additions: Option<Box<Additions>>,
 }
 
@@ -52,6 +54,7 @@ impl RetryPlan {
         after: SessionCounts,
         (delay, source): (Duration, DelaySource),
         cost: Cost,
+        started: Duration,
     ) -> Self {
         Self {
             by,
@@ -59,6 +62,7 @@ impl RetryPlan {
             delay,
             source,
             cost,
+            started: u64::try_from(started.as_nanos()).unwrap_or(u64::MAX),
             additions: None,
         }
     }

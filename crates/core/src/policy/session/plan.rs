@@ -323,7 +323,7 @@ impl RetrySession {
             misdirected: self.counts.misdirected || evaluation.outcome.is_misdirected(),
             ..self.counts
         };
-        let mut plan = RetryPlan::new(evaluation.by, after, delay, cost);
+        let mut plan = RetryPlan::new(evaluation.by, after, delay, cost, self.started);
         if let Some(set) = self
             .matched_rule(evaluation.by)
             .and_then(|rule| rule.set.as_ref())
