@@ -1,5 +1,6 @@
 //! Errors of a request: an attempt that was cut short, a failure by the policy, and a body that ended early.
 
+use crate::RateLimited;
 use crate::report::RetryReport;
 use std::error::Error;
 use std::fmt;
@@ -10,6 +11,8 @@ use std::time::Duration;
 pub enum LayerError {
     /// An attempt had no time left.
     Timeout(AttemptTimeout),
+    /// The gate stays closed past the deadline.
+    Limited(RateLimited),
     /// The policy calls the response a failure.
     Failed(RequestFailed),
     /// A response's body ended early.
@@ -20,6 +23,7 @@ impl From<LayerError> for Box<dyn Error + Send + Sync> {
     fn from(error: LayerError) -> Self {
         match error {
             LayerError::Timeout(error) => error.into(),
+            LayerError::Limited(error) => error.into(),
             LayerError::Failed(error) => error.into(),
             LayerError::Incomplete(error) => error.into(),
         }

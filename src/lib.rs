@@ -142,7 +142,7 @@ pub use budget::{RetryBudget, RetryBudgetBuilder, ServiceBudgets};
 pub use client::{Replay, ReplayBody, RetryBody};
 pub use error::{AttemptTimeout, IncompleteBody};
 #[doc(inline)]
-pub use http_retry_core::ConfigError;
+pub use http_retry_core::{ConfigError, RateLimited};
 pub use policy::rules;
 pub use policy::{
     Attempt, Backoff, Class, ErrorKind, Jitter, Methods, Outcome, Reach, RequestFacts,

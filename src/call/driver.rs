@@ -4,6 +4,7 @@ use super::client::{AttemptResult, Client, SavedOf, number};
 use super::options::{has_own_key, kept_head, key_at_the_gate};
 use super::start::{Call, DriverStart, HeldPermit, HeldRefusal};
 use super::{KeptHead, Limit};
+use crate::RateLimited;
 use crate::budget::{PaidRetry, RetryBudget};
 use crate::client::requests::Head;
 use crate::client::requests::Requests;
@@ -253,10 +254,12 @@ impl<C: Client> Driver<C> {
         state.must_poll_ready |= released;
         let now = Moment::new(state.engine.runtime.now());
         match waited {
-            Some(waited) => state.session.step(Event::Admitted(waited), now),
-            None if state.out_of_time() => state.fail(StopReason::DeadlineExceeded),
+            Ok(waited) => state.session.step(Event::Admitted(waited), now),
+            Err(shut_for) if state.out_of_time(shut_for) => {
+                state.fail(StopReason::DeadlineExceeded)
+            }
             // There is no outcome to return, so the attempt is sent although the deadline has passed.
-            None => {
+            Err(_) => {
                 state.must_poll_ready = true;
                 state.session.step(Event::Admitted(Duration::ZERO), now)
             }
@@ -321,7 +324,7 @@ impl<C: Client> Driver<C> {
         };
         let is_ready = match in_time {
             Some(is_ready) => is_ready,
-            None if state.out_of_time() => {
+            None if state.out_of_time(None) => {
                 return Err(state.fail(StopReason::DeadlineExceeded));
             }
             None => ready.await,
@@ -488,14 +491,18 @@ impl<C: Client> CallState<C> {
         self.session.step(Event::Failed(why), now)
     }
 
-    /// Returns `true` if there is an outcome to return past the deadline: the last one if it was kept, else a timeout
-    /// if the client's error type can hold one.
-    fn out_of_time(&mut self) -> bool {
+    /// Returns `true` if there is an outcome to return past the deadline: the last one if it was kept, else an error if
+    /// the client's type can hold one. `shut_for` is set if the gate ends the call early.
+    fn out_of_time(&mut self, shut_for: Option<Duration>) -> bool {
         if let (None, Some(own)) = (self.result(), C::own_error()) {
-            let allowed = self.session.allowed().unwrap_or_default();
-            *self.result_mut() = Some(Err(own(LayerError::Timeout(AttemptTimeout::in_wait(
-                allowed,
-            )))));
+            let error = match shut_for {
+                Some(time) => LayerError::Limited(RateLimited::new(self.recorder.service(), time)),
+                None => {
+                    let allowed = self.session.allowed().unwrap_or_default();
+                    LayerError::Timeout(AttemptTimeout::in_wait(allowed))
+                }
+            };
+            *self.result_mut() = Some(Err(own(error)));
         }
         self.result().is_some()
     }

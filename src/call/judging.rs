@@ -397,13 +397,16 @@ impl<C: Client> Driver<C> {
 }
 
 impl<C: Client> CallState<C> {
-    /// Waits for the request's turn at its gates, within the limit on such waits. Returns the time waited, or `None` if
-    /// the deadline has passed meanwhile.
+    /// Waits for the request's turn at its gates, within the limit on such waits. Returns the time waited.
+    ///
+    /// # Errors
+    ///
+    /// The deadline comes first. The error holds the time for which the gate stays shut, if the wait ends early for it.
     pub(super) async fn pass_the_gates(
         &mut self,
         kind: CallKind,
         on_wait: &mut impl FnMut(),
-    ) -> Option<Duration> {
+    ) -> Result<Duration, Option<Duration>> {
         self.narrower.clear();
         let mut waited = Duration::ZERO;
         let permit = self.pass(self.gate_key, kind, &mut waited, on_wait).await?;
@@ -416,7 +419,7 @@ impl<C: Client> CallState<C> {
             let permit = self.pass(key, kind, &mut waited, &mut || ()).await?;
             self.narrower.push((key, permit));
         }
-        Some(waited)
+        Ok(waited)
     }
 
     /// Waits for the request's turn at one gate.
@@ -426,7 +429,7 @@ impl<C: Client> CallState<C> {
         kind: CallKind,
         waited: &mut Duration,
         on_wait: &mut impl FnMut(),
-    ) -> Option<HeldPermit> {
+    ) -> Result<HeldPermit, Option<Duration>> {
         let left = self.session.gate_wait_left().unwrap_or_default();
         let passed = {
             let Engine { gate, runtime, .. } = &*self.engine;
@@ -435,6 +438,8 @@ impl<C: Client> CallState<C> {
                 kind,
                 began: self.session.started(),
                 deadline: self.session.deadline(),
+                // Without an outcome to return, the call is sent late.
+                ends_early: self.result().is_some() || C::own_error().is_some(),
                 at_gate: left.saturating_sub(*waited),
                 quotas_at_once: self.route.policy().obeys_quotas_at_once(),
             };
@@ -448,7 +453,7 @@ impl<C: Client> CallState<C> {
             self.recorder.waited_at_the_gate(passed.waited, now);
         }
         let permit = || HeldPermit::new(Arc::clone(&self.engine), passed.place);
-        passed.in_time.then(permit)
+        passed.in_time.then(permit).ok_or(passed.shut_for)
     }
 
     fn route_of<'a>(&self, request: &'a RequestLine) -> RouteOf<'a> {

@@ -1,5 +1,6 @@
 //! The rest of a middleware chain, as the driver's client.
 
+use crate::RateLimited;
 use crate::call::{Client, ErrorFacts, http_error_facts};
 use crate::client::error_chain::{error_text, retire_connection, type_in_box};
 use crate::client::replay::CloneBody;
@@ -11,6 +12,8 @@ use http::Extensions;
 use http_retry_core::attempt::AttemptHandle;
 use reqwest_middleware::{Error, Next, Result};
 use std::any::type_name;
+use std::error::Error as StdError;
+use std::fmt;
 
 /// The rest of a middleware chain.
 pub(super) struct MiddlewareChain<'a> {
@@ -71,9 +74,26 @@ impl Client for MiddlewareChain<'_> {
     fn own_error() -> Option<fn(LayerError) -> Error> {
         Some(|error| match error {
             LayerError::Timeout(error) => Error::middleware(error),
+            LayerError::Limited(error) => Error::middleware(Carried(error)),
             LayerError::Failed(error) => Error::middleware(error),
             LayerError::Incomplete(error) => Error::middleware(error),
         })
+    }
+}
+
+/// A limit as the source of an error: `Error::Middleware` shows the sources of what it holds, but not that itself.
+#[derive(Debug)]
+struct Carried(RateLimited);
+
+impl fmt::Display for Carried {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl StdError for Carried {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(&self.0)
     }
 }
 

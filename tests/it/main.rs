@@ -34,6 +34,7 @@ mod services;
 mod shared_account;
 mod summaries;
 mod tower_stack;
+mod turned_away;
 mod waiting;
 mod whole_answers;
 mod wire;

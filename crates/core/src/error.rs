@@ -1,8 +1,10 @@
-//! Errors in settings.
+//! Errors in settings, and the error of a call that its gate turns away.
 
 use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// A setting that cannot work, with its field, its value and the values that are allowed.
 ///
@@ -130,3 +132,78 @@ impl fmt::Display for ConfigError {
 }
 
 impl Error for ConfigError {}
+
+/// The error of a call that was not sent: its service limits its rate, and the [gate](crate::gate::Gate) stays closed past
+/// the call's deadline. The call ends as soon as that is known, which is usually at once.
+///
+/// | stack | the error |
+/// |---|---|
+/// | tower | a `Box<dyn Error + Send + Sync>` with a `RateLimited` |
+/// | reqwest-middleware | `Error::Middleware` with a `RateLimited` |
+/// | ureq | `Error::Other` with a `RateLimited`, since an `ureq::Error` has no sources |
+/// | tower with `unchanged_errors()`, `Runner` | none: the call waits for its deadline, and is sent then |
+///
+/// A call that was sent before ends with its last response or error instead.
+///
+/// ```
+/// use http_retry::RateLimited;
+/// # let error = std::io::Error::other("another error");
+///
+/// if let Some(limited) = RateLimited::of(&error) {
+///     eprintln!("try {} again in {:?}", limited.service(), limited.retry_after());
+/// }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RateLimited {
+    service: Arc<str>,
+    retry_after: Duration,
+}
+
+impl RateLimited {
+    /// Creates the error for the service with this name, whose gate stays closed for this time.
+    #[must_use]
+    pub fn new(service: Arc<str>, retry_after: Duration) -> Self {
+        Self {
+            service,
+            retry_after,
+        }
+    }
+
+    /// Returns the name of the service, or the host and port of one without a name.
+    #[must_use]
+    pub fn service(&self) -> &str {
+        &self.service
+    }
+
+    /// Returns the time from the call's end until the gate opens, as far as was known then. It is no promise of the
+    /// server: other calls that wait for it go first.
+    #[must_use]
+    pub fn retry_after(&self) -> Duration {
+        self.retry_after
+    }
+
+    /// Returns the limit that an error is or carries, anywhere in its source chain.
+    #[must_use]
+    pub fn of<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Self> {
+        const MAX_LINKS: usize = 64;
+        let next = |link: &&'a (dyn Error + 'static)| (*link).source();
+        let links = std::iter::successors(Some(error), next);
+        links.take(MAX_LINKS).find_map(<dyn Error>::downcast_ref)
+    }
+}
+
+impl fmt::Display for RateLimited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            service,
+            retry_after,
+        } = self;
+        let seconds = retry_after.as_secs_f64();
+        write!(
+            f,
+            "{service} limits its rate for another {seconds:.1} s, which is past the deadline"
+        )
+    }
+}
+
+impl Error for RateLimited {}

@@ -277,6 +277,7 @@ impl Gate {
                 return Passed {
                     waited: Duration::ZERO,
                     in_time: true,
+                    shut_for: None,
                     place: permit.map(|permit| Permit { is_first, ..permit }),
                 };
             }
@@ -310,8 +311,9 @@ impl Gate {
         };
         Passed {
             waited: waiter.now().saturating_sub(started),
-            in_time: turn.is_some(),
-            place: turn.flatten().map(admitted),
+            in_time: turn.is_ok(),
+            shut_for: turn.err().flatten(),
+            place: turn.ok().flatten().map(admitted),
         }
     }
 
@@ -421,6 +423,14 @@ impl Gate {
     }
 }
 
+/// The turn of a waiter has not come.
+enum NoTurn {
+    /// It need not poll before this time has passed, in microseconds.
+    Before(u64),
+    /// It will not come before the deadline, since the gate stays shut for this long.
+    InTime(Duration),
+}
+
 /// A call in the line of its key. If dropped, it leaves the line.
 struct Waiter<'a> {
     gate: &'a Gate,
@@ -435,22 +445,24 @@ struct Waiter<'a> {
 }
 
 impl Waiter<'_> {
-    /// Completes with `None` if the deadline comes first, and with `Some(None)` if the slot was given to another key
-    /// before this call was in line, so that there is no gate for it.
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Option<CallNumber>>> {
+    /// Completes with an error if the deadline comes first, at once if it is known that the gate stays shut for longer. Completes
+    /// with `Ok(None)` if the slot was given to another key before this call was in line, so that there is no gate for
+    /// it.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<CallNumber>, Option<Duration>>> {
         let deadline = self.request.deadline.unwrap_or(Duration::MAX);
         loop {
             let now = self.now();
             // Before the turn is polled: a call that is too late must not take it from the next one.
             if deadline <= now {
-                return Poll::Ready(None);
+                return Poll::Ready(Err(None));
             }
             let time = match self.poll_turn(now, cx).transpose() {
-                Err(time) => Duration::from_micros(time),
+                Err(NoTurn::Before(time)) => Duration::from_micros(time),
+                Err(NoTurn::InTime(shut_for)) => return Poll::Ready(Err(Some(shut_for))),
                 Ok(permit) => {
                     // The permit is the caller's from here on, and `drop` must not return it.
                     self.id = None;
-                    return Poll::Ready(Some(permit));
+                    return Poll::Ready(Ok(permit));
                 }
             };
             let until = now.saturating_add(time).min(deadline);
@@ -464,15 +476,24 @@ impl Waiter<'_> {
         }
     }
 
-    fn poll_turn(&mut self, now: Duration, cx: &Context<'_>) -> Option<Result<CallNumber, u64>> {
+    fn poll_turn(&mut self, now: Duration, cx: &Context<'_>) -> Option<Result<CallNumber, NoTurn>> {
         let mut moment = self.runtime.moment();
         // The runtime may still report a time before the end of the sleep that has just completed.
         moment.now = now;
         let (map, request) = (&self.gate.0.map, self.request);
         map.decide(self.slot, request.key, moment, |state, counters| {
-            let join = || state.join(request.kind, micros(request.began), micros(request.at_gate));
+            let join = || {
+                let deadline = request.deadline.filter(|_| request.ends_early);
+                let left = deadline.map(|deadline| micros(deadline.saturating_sub(now)));
+                let (began, patience) = (micros(request.began), micros(request.at_gate));
+                state.join(request.kind, began, patience, left)
+            };
             let id = *self.id.get_or_insert_with(join);
-            state.poll(counters, id, cx.waker())
+            let turn = state.poll(counters, id, cx.waker());
+            turn.map_err(|time| match state.shut_for(id) {
+                Some(time) => NoTurn::InTime(Duration::from_micros(time)),
+                None => NoTurn::Before(time),
+            })
         })
     }
 

@@ -27,7 +27,7 @@ mod sharing;
 pub mod testing;
 
 pub use budget::{RetryBudget, RetryBudgetBuilder, ServiceBudgets};
-pub use error::ConfigError;
+pub use error::{ConfigError, RateLimited};
 pub use policy::{
     Attempt, Backoff, Class, ErrorKind, Jitter, Methods, Outcome, Reach, RequestFacts,
     RetryOverride, RetryPolicy, RetryPolicyBuilder, StopReason, rules,

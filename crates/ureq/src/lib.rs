@@ -24,6 +24,6 @@ pub use retries::Retries;
 
 #[doc(inline)]
 pub use http_retry_core::{
-    Backoff, ConfigError, Jitter, Methods, RetryBudget, RetryOverride, RetryPolicy, RetryReport,
-    ServiceBudgets, StopReason, attempt,
+    Backoff, ConfigError, Jitter, Methods, RateLimited, RetryBudget, RetryOverride, RetryPolicy,
+    RetryReport, ServiceBudgets, StopReason, attempt,
 };

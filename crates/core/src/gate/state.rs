@@ -44,6 +44,8 @@ pub struct GateRequest {
     pub deadline: Option<Duration>,
     /// The time after which it goes in spite of the gate.
     pub at_gate: Duration,
+    /// `true` if it ends as soon as it is known that it cannot pass before its deadline.
+    pub ends_early: bool,
     /// `true` if a quota counts from the first response on, and not only after a refusal. The gate's own setting takes
     /// precedence.
     pub quotas_at_once: bool,
@@ -57,6 +59,8 @@ pub struct Passed {
     pub waited: Duration,
     /// `true` if the call may be sent. If `false`, its deadline came first.
     pub in_time: bool,
+    /// The time until the gate opens, if the call ended early since that comes after its deadline.
+    pub shut_for: Option<Duration>,
     /// `None` if the gate has no slot for the call.
     pub place: Option<Permit>,
 }
@@ -69,6 +73,8 @@ pub(super) struct KeyState {
     /// The time, which never goes back, and its lead over the outer clock.
     now: u64,
     lead: u64,
+    /// The time before which no call goes, as of the last event: of those that were sent before, and of newcomers.
+    shut: [Option<u64>; 2],
     /// `None` if the key is not shared with other processes.
     sharing: Option<Box<Sharing>>,
 }
@@ -92,6 +98,7 @@ impl KeyState {
             queue: WaitQueue::default(),
             now,
             lead: 0,
+            shut: [None; 2],
             sharing: None,
         }
     }
@@ -124,10 +131,22 @@ impl KeyState {
         self.queue.take_wakers()
     }
 
-    /// Adds a waiter that waits for at most `patience`. It polls at once.
-    pub(super) fn join(&mut self, kind: CallKind, began: u64, patience: u64) -> WaiterId {
-        let patient_until = self.now.saturating_add(patience);
-        self.queue.join(kind, began, patient_until)
+    /// Adds a waiter that waits for at most `patience`, and ends if the gate is shut for this time, if any. It polls at once.
+    pub(super) fn join(
+        &mut self,
+        kind: CallKind,
+        began: u64,
+        patience: u64,
+        time_left: Option<u64>,
+    ) -> WaiterId {
+        let waiting = Waiting {
+            kind,
+            waker: None,
+            polls_at: 0,
+            patient_until: self.now.saturating_add(patience),
+            ends_by: time_left.map_or(u64::MAX, |left| self.now.saturating_add(left)),
+        };
+        self.queue.join(began, waiting)
     }
 
     /// Polls a waiter for its permit.
@@ -148,6 +167,17 @@ impl KeyState {
             let at = self.queue.schedule_poll(id, waker);
             at.saturating_sub(self.now)
         })
+    }
+
+    /// Returns the time until the gate opens, if the waiter is to end before. One that loses its patience first goes in
+    /// spite of the gate.
+    pub(super) fn shut_for(&self, id: WaiterId) -> Option<u64> {
+        let waiting = self.queue.line.get(&id)?;
+        let until = self
+            .controller
+            .shut_until(waiting.kind == CallKind::Newcomer)?;
+        let ends = waiting.ends_by <= until.min(waiting.patient_until);
+        ends.then(|| until.saturating_sub(self.now))
     }
 
     /// Removes a waiter that gave up.
@@ -244,8 +274,16 @@ impl KeyState {
         self.serve(counters);
     }
 
-    /// Admits all waiters whose turn has come, as if each turn had been polled on time.
+    /// Admits all waiters whose turn has come, as if each turn had been polled on time, and wakes those that will have none.
     fn serve(&mut self, counters: &Counters) {
+        self.admit(counters);
+        let shut = [false, true].map(|is_newcomer| self.controller.shut_until(is_newcomer));
+        if std::mem::replace(&mut self.shut, shut) < shut {
+            self.queue.wake_those_that_end(shut[0]);
+        }
+    }
+
+    fn admit(&mut self, counters: &Counters) {
         while let Some(first) = self.queue.first() {
             // A turn that is polled late is granted at the time at which it was due, so that the pace does not slow
             // down.
@@ -416,6 +454,8 @@ struct Waiting {
     /// The time at which it polls without being woken.
     polls_at: u64,
     patient_until: u64,
+    /// It ends once it is known that the gate stays shut up to this time.
+    ends_by: u64,
     kind: CallKind,
 }
 
@@ -430,16 +470,10 @@ impl WaitQueue {
         u64::try_from(self.line.len()).unwrap_or(u64::MAX)
     }
 
-    /// Adds a waiter for a call that began at `began` and waits until `patient_until`.
-    pub(super) fn join(&mut self, kind: CallKind, began: u64, patient_until: u64) -> WaiterId {
+    /// Adds a waiter for a call that began at `began`.
+    fn join(&mut self, began: u64, waiting: Waiting) -> WaiterId {
         self.last_number = self.last_number.saturating_add(1);
         let id = (began, self.last_number);
-        let waiting = Waiting {
-            kind,
-            waker: None,
-            polls_at: 0,
-            patient_until,
-        };
         self.insert(id, waiting);
         id
     }
@@ -453,6 +487,14 @@ impl WaitQueue {
     /// Returns the permit of a waiter, if its turn has come.
     pub(super) fn take_granted(&mut self, id: WaiterId) -> Option<CallNumber> {
         self.granted.remove(&id).map(|(_, permit)| permit)
+    }
+
+    /// Wakes the waiters that are to end by this time if the gate is shut.
+    fn wake_those_that_end(&mut self, by: Option<u64>) {
+        let all = self.line.values_mut();
+        let ending = all.filter(|waiting| Some(waiting.ends_by) <= by);
+        self.wakers
+            .extend(ending.filter_map(|waiting| waiting.waker.take()));
     }
 
     pub(super) fn first(&self) -> Option<WaiterId> {

@@ -84,6 +84,7 @@ impl Drop for Admission {
 /// The result of a wait.
 struct Waited {
     waited: Duration,
+    shut_for: Option<Duration>,
     /// `None` if the deadline came first.
     admission: Option<Admission>,
 }
@@ -95,6 +96,7 @@ fn wait<'a>(gate: &'a Gate, request: GateRequest, runtime: &'a Arc<dyn Runtime>)
         let Passed {
             waited,
             in_time,
+            shut_for,
             place,
         } = gate.pass(request, &**runtime, || ()).await;
         let admission = || Admission {
@@ -104,6 +106,7 @@ fn wait<'a>(gate: &'a Gate, request: GateRequest, runtime: &'a Arc<dyn Runtime>)
         };
         Waited {
             waited,
+            shut_for,
             admission: in_time.then(admission),
         }
     })
@@ -116,6 +119,7 @@ fn ask(gate: &Gate, name: &str, kind: CallKind) -> GateRequest {
         began: Duration::ZERO,
         deadline: None,
         at_gate: SECOND * 86_400,
+        ends_early: false,
         quotas_at_once: true,
     }
 }

@@ -22,6 +22,8 @@ pub struct ReportRecorder {
     number: u32,
     delay: Duration,
     delay_source: Option<DelaySource>,
+    /// `true` from a wait at the gate until an attempt follows.
+    is_at_the_gate: bool,
     /// The cut of the text before the next attempt.
     cut: Option<TextCut>,
     only_success: bool,
@@ -48,6 +50,7 @@ impl ReportRecorder {
             number: 1,
             delay: Duration::ZERO,
             delay_source: None,
+            is_at_the_gate: false,
             cut: None,
             only_success: true,
             moves: 0,
@@ -118,6 +121,7 @@ impl ReportRecorder {
         done: bool,
     ) {
         std::mem::replace(&mut self.span, AttemptSpan::none()).ended(outcome);
+        self.is_at_the_gate = false;
         self.only_success &= outcome.class() == Class::Success && self.number == 1 && done;
         // A plain success needs no report if nobody can receive it.
         if self.only_success && self.slot.is_none() && self.observers.is_empty() {
@@ -162,6 +166,7 @@ impl ReportRecorder {
             Some(_) => self.delay.saturating_add(waited),
         };
         self.delay_source = Some(DelaySource::Gate);
+        self.is_at_the_gate = true;
         self.emit(at, RetryEventKind::WaitedAtGate { waited });
     }
 
@@ -185,6 +190,9 @@ impl ReportRecorder {
         budget: &RetryBudget,
     ) -> Option<RetryReport> {
         let name = budget.name_or(Arc::clone(&self.subject.service));
+        if self.is_at_the_gate {
+            self.report.add_wait(self.delay);
+        }
         self.report.stop_at(stop, by);
         self.report.close(budget.tokens_at(at), name.cloned());
         self.report.set_from_elsewhere(self.moves > 0);

@@ -106,7 +106,7 @@ impl RetryReport {
     }
 
     /// Returns the total wait before the attempts, including the gate but not the duration of the attempts. A wait
-    /// whose attempt was not sent does not count.
+    /// that no attempt followed counts if it reached the gate.
     #[must_use]
     pub fn waited(&self) -> Duration {
         self.waited
@@ -183,12 +183,17 @@ impl RetryReport {
             self.attempts.remove(0);
         }
         self.attempt_count = attempt.number;
-        self.waited = self.waited.saturating_add(attempt.delay);
+        self.add_wait(attempt.delay);
         // Exactly five, so that the usual report takes less than 1 KiB: a growing `Vec` would take eight.
         if self.attempts.capacity() == 0 {
             self.attempts.reserve_exact(USUAL_ATTEMPTS);
         }
         self.attempts.push(attempt);
+    }
+
+    /// Adds a wait, also one that no attempt followed.
+    pub(super) fn add_wait(&mut self, wait: Duration) {
+        self.waited = self.waited.saturating_add(wait);
     }
 
     /// Sets the reason for the end, and the list, rule or row that it is due to, if it is due to one.

@@ -9,7 +9,7 @@ use http_retry_core::adapter::{
 use http_retry_core::adapter::{Command, Event};
 use http_retry_core::gate::GatedCall;
 use http_retry_core::policy::{Moment, RequestLine};
-use http_retry_core::{Class, Outcome, StopReason};
+use http_retry_core::{Class, Outcome, RateLimited, StopReason};
 use std::time::Duration;
 use ureq::{Error, Timeout};
 
@@ -70,41 +70,46 @@ impl<'e> Call<'e, '_> {
     /// Waits at the gates, but no longer than the request may.
     pub(super) fn admit(&mut self) -> Command {
         let mut waited = Duration::ZERO;
-        let is_admitted = self.pass_all(&mut waited);
-        if is_admitted {
+        let Err(shut_for) = self.pass_all(&mut waited) else {
             let now = self.now();
             return self.session.step(Event::Admitted(waited), now);
-        }
-        let late = || Err(Error::Timeout(Timeout::Global));
-        self.last.result.get_or_insert_with(late);
+        };
+        let service = self.recorder.service();
+        let error = || match shut_for {
+            Some(time) => Error::Other(Box::new(RateLimited::new(service, time))),
+            None => Error::Timeout(Timeout::Global),
+        };
+        self.last.result.get_or_insert_with(|| Err(error()));
         self.fails(StopReason::DeadlineExceeded)
     }
 
-    fn pass_all(&mut self, waited: &mut Duration) -> bool {
+    /// # Errors
+    ///
+    /// The deadline comes first. The error holds the time for which a gate stays shut, if the wait ends early for it.
+    fn pass_all(&mut self, waited: &mut Duration) -> Result<(), Option<Duration>> {
         let key = match self.gate_key {
             Some(key) => key,
             None => self.find_gate(),
         };
         self.gate_key = Some(key);
         self.permits = HeldPermits::default();
-        let Some(main) = self.pass(key, waited) else {
-            return false;
-        };
-        self.permits.main = Some(main);
+        self.permits.main = Some(self.pass(key, waited)?);
         let line = self.session.request();
         let now = self.engine.clock.now();
         let narrower = line.map(|line| self.engine.gate.narrower(route_of(key, &line), now));
         for key in narrower.unwrap_or_default() {
-            let Some(permit) = self.pass(key, waited) else {
-                return false;
-            };
+            let permit = self.pass(key, waited)?;
             self.permits.narrower.push((key, permit));
         }
-        true
+        Ok(())
     }
 
-    /// Waits for the request's turn at one gate. Returns `None` if the deadline came first.
-    fn pass(&mut self, key: GateKey, waited: &mut Duration) -> Option<HeldPermit<'e>> {
+    /// Waits for the request's turn at one gate.
+    fn pass(
+        &mut self,
+        key: GateKey,
+        waited: &mut Duration,
+    ) -> Result<HeldPermit<'e>, Option<Duration>> {
         let Engine { gate, clock, .. } = self.engine;
         let kind = match self.paid {
             Some(_) => CallKind::Retry,
@@ -116,6 +121,7 @@ impl<'e> Call<'e, '_> {
             kind,
             began: self.session.started(),
             deadline: self.session.deadline(),
+            ends_early: true,
             at_gate: left.saturating_sub(*waited),
             quotas_at_once: self.route.policy().obeys_quotas_at_once(),
         };
@@ -129,7 +135,7 @@ impl<'e> Call<'e, '_> {
             engine: self.engine,
             permit: passed.place,
         };
-        passed.in_time.then_some(permit)
+        passed.in_time.then_some(permit).ok_or(passed.shut_for)
     }
 
     fn find_gate(&self) -> GateKey {

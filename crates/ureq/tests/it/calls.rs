@@ -3,10 +3,12 @@
 use crate::server::{Connection, Server, Step};
 use http_retry_core::report::{RetryEvent, RetryEventKind};
 use http_retry_core::rules::{Action, Condition, OnExhausted, Rule};
+use http_retry_core::runtime::Runtime;
 use http_retry_core::{ErrorKind, Reach};
 use http_retry_dialects::dialect::Dialect;
 use http_retry_ureq::{
-    RequestFailed, Retries, RetryBudget, RetryOverride, RetryPolicy, RetryReport, StopReason,
+    RateLimited, RequestFailed, Retries, RetryBudget, RetryOverride, RetryPolicy, RetryReport,
+    StopReason,
 };
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -481,4 +483,26 @@ fn a_limit_of_one_object_stops_no_call_to_another() {
     assert_eq!(waits("resource-specific"), 0);
     assert_eq!(waits("endpoint-rate"), 0);
     assert!(waits("global-rate") > 0);
+}
+
+#[test]
+fn a_call_that_cannot_pass_the_gate_in_time_ends_at_once() {
+    let limited = || Step::status(429).header("retry-after", 60);
+    let server = Server::new((0..7).map(|_| limited()));
+    let policy = RetryPolicy::builder().deadline(SECOND * 2).build().unwrap();
+    let agent = server.agent(Retries::new(policy));
+    // Four refusals close the gate, and two probes meet the limit too.
+    for _ in 0..6 {
+        assert_eq!(agent.get(URL).call().unwrap().status(), 429);
+    }
+    let began = server.clock.now();
+    let error = agent.get(URL).call().unwrap_err();
+    let Error::Other(error) = error else {
+        panic!("{error}");
+    };
+    let limited = RateLimited::of(&*error).unwrap();
+    assert_eq!(limited.service(), "a.example");
+    assert!(limited.retry_after() > SECOND * 58, "{limited}");
+    assert_eq!(server.clock.now(), began);
+    assert_eq!(server.received().len(), 6);
 }

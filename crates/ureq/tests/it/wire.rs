@@ -173,6 +173,7 @@ fn is_open(gate: &Gate, host: &str, clock: &ManualRuntime) -> bool {
         began: Duration::ZERO,
         deadline: None,
         at_gate: Duration::MAX,
+        ends_early: false,
         quotas_at_once: false,
     };
     let mut passes = pin!(gate.pass(request, clock, || ()));

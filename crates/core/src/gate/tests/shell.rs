@@ -3,6 +3,8 @@
 use super::*;
 use crate::policy::Moment;
 use crate::runtime::Sleep;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Wake;
 
 #[test]
 fn services_have_separate_gates_and_an_open_one_delays_nobody() {
@@ -64,6 +66,70 @@ fn a_deadline_ends_a_wait_and_patience_lets_the_call_go() {
     let passed = scene.wait(patient).now_or_never().unwrap();
     assert!(passed.waited >= SECOND * 300 && passed.waited <= SECOND * 310);
     passed.admission.unwrap().succeeded(None);
+}
+
+#[test]
+fn a_call_that_cannot_pass_before_its_deadline_ends_at_once() {
+    let scene = Scene::new();
+    let ends_early = |deadline| GateRequest {
+        deadline: Some(deadline),
+        ends_early: true,
+        ..scene.ask("a", CallKind::Retry)
+    };
+    let in_line = scene.wait(ends_early(SECOND * 3_000));
+    scene.refuse("a", SECOND * 3_600);
+    let passed = scene.wait(ends_early(SECOND)).now_or_never().unwrap();
+    assert_eq!(passed.shut_for, Some(SECOND * 3_600));
+    let later = scene.wait(ends_early(SECOND * 3_601)).now_or_never();
+    assert!(later.is_none());
+    let impatient = GateRequest {
+        at_gate: MILLI,
+        ..ends_early(SECOND)
+    };
+    assert!(scene.wait(impatient).now_or_never().is_none());
+    let passed = in_line.now_or_never().unwrap();
+    assert!(passed.admission.is_none());
+}
+
+#[test]
+fn a_call_in_line_ends_if_the_gate_stays_shut_for_too_long() {
+    let scene = Scene::new();
+    scene.refuse("a", SECOND);
+    let ask = scene.ask("a", CallKind::Retry);
+    let ends_early = GateRequest {
+        deadline: Some(SECOND * 10),
+        ends_early: true,
+        ..ask
+    };
+    let mut in_line = scene.wait(ends_early);
+    let woken = Arc::new(Woken::default());
+    let waker = Waker::from(Arc::clone(&woken));
+    let mut poll_in_line = || in_line.as_mut().poll(&mut Context::from_waker(&waker));
+    assert!(poll_in_line().is_pending());
+    let impatient = GateRequest {
+        at_gate: MILLI,
+        ..ask
+    };
+    let mut impatient = scene.wait(impatient);
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(impatient.as_mut().poll(&mut cx).is_pending());
+    scene.clock.advance(MILLI);
+    let passed = impatient.now_or_never().unwrap();
+    assert!(poll_in_line().is_pending());
+    woken.0.store(false, Ordering::Relaxed);
+    passed.admission.unwrap().refused(Some(SECOND * 60), None);
+    assert!(woken.0.load(Ordering::Relaxed));
+    let passed = in_line.now_or_never().unwrap();
+    assert_eq!(passed.shut_for, Some(SECOND * 60));
+}
+
+#[derive(Default)]
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 #[test]

@@ -127,6 +127,7 @@ impl World {
             },
             deadline: None,
             at_gate: Duration::from_secs(86_400),
+            ends_early: false,
             quotas_at_once: true,
         };
         Box::pin(async move { gate.pass(ask, &runtime, || ()).await })
