@@ -1,6 +1,7 @@
 //! The links of an error's chain, and the known error types of services.
 
 use super::BoxError;
+use crate::RateLimited;
 use crate::error::{AttemptTimeout, IncompleteBody};
 use std::any::Any;
 use std::error::Error;
@@ -61,6 +62,9 @@ pub(super) fn known(value: &dyn Any) -> Option<&(dyn Error + 'static)> {
         return Some(error);
     }
     if let Some(error) = value.downcast_ref::<IncompleteBody>() {
+        return Some(error);
+    }
+    if let Some(error) = value.downcast_ref::<RateLimited>() {
         return Some(error);
     }
     value

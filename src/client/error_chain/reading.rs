@@ -4,8 +4,9 @@
 use super::http2;
 use super::io_errors::{is_refusal_to_connect, read_io};
 use super::link::{BodyReader, Link};
+use crate::RateLimited;
 use crate::error::{AttemptTimeout, IncompleteBody};
-use crate::policy::ErrorKind;
+use crate::policy::{Class, ErrorKind, Reach};
 use crate::resume::Interrupted;
 use http_retry_core::adapter::is_refusal_by_proxy;
 use std::error::Error;
@@ -19,6 +20,9 @@ pub(super) fn read(link: &(dyn Error + 'static), answered: bool) -> Link {
     }
     if link.is::<IncompleteBody>() {
         return Link::Incomplete;
+    }
+    if link.is::<RateLimited>() {
+        return Link::Judged(ErrorKind::NotProcessed, Class::Throttled, Reach::Unsent);
     }
     if link.is::<Interrupted>() {
         return Link::InBody(BodyReader::Layer);

@@ -123,6 +123,20 @@ fn the_error_inside_a_middleware_error_is_read() {
     assert_eq!(bare.error_kind(), Some(ErrorKind::Timeout));
 }
 
+#[test]
+fn a_call_that_its_gate_turned_away_was_not_sent() {
+    let limited = || crate::RateLimited::new("orders".into(), std::time::Duration::from_secs(9));
+    let policy = RetryPolicy::background();
+    for outcome in [
+        outcome_of(&policy, &limited()),
+        outcome_of(&policy, &Wrapped(limited().into())),
+    ] {
+        let read = (outcome.error_kind(), outcome.class(), outcome.reach());
+        let wanted = (Some(ErrorKind::NotProcessed), Class::Throttled, Reach::Unsent);
+        assert_eq!(read, wanted);
+    }
+}
+
 /// A link that is known by its text, with the link behind it.
 #[derive(Debug)]
 struct TextLink(&'static str, Option<BoxError>);
