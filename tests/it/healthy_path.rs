@@ -161,9 +161,9 @@ fn a_copy_by_a_function_takes_no_more_than_one_by_clone() {
 #[test]
 fn on_reqwest_only_a_copy_allocates_more() {
     let none = Extensions::new;
-    let never = RetryMiddleware::new(RetryPolicy::never());
     // A host's first call would make its budget.
     let budget = RetryBudget::default();
+    let never = RetryMiddleware::new(RetryPolicy::never()).budget(budget.clone());
     let retries = || RetryMiddleware::new(RetryPolicy::background()).budget(budget.clone());
     let mut off = Extensions::new();
     off.insert(RetryOverride::off());

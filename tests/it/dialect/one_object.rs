@@ -94,11 +94,3 @@ async fn a_limit_of_one_object_stops_no_call_to_another() {
         assert_eq!(passed_at_once(call("endpoint-rate")).await, 40);
     }
 }
-
-#[tokio::test(start_paused = true)]
-async fn a_limit_of_the_account_stops_most_calls() {
-    for call in [by_tower, by_reqwest] {
-        let passed = passed_at_once(call("global-rate")).await;
-        assert!(passed < 20, "{passed}");
-    }
-}
