@@ -10,7 +10,7 @@
     reason = "a test says what went wrong by panicking"
 )]
 
-use http_retry_lab::scenarios::{ALL, FLEETS, Scenario};
+use http_retry_lab::scenarios::{ALL, DULL, FLEETS, Scenario};
 use http_retry_lab::verdict::{Bound, Row};
 use http_retry_lab::{Arrivals, Stack, World};
 use std::collections::BTreeSet;
@@ -34,7 +34,9 @@ const WORLDS: [World; 2] = [
 
 fn scenario(id: &str) -> Scenario {
     let named = |scenario: &&Scenario| scenario.id == id;
-    *ALL.iter().chain(&FLEETS).find(named).unwrap()
+    let all = ALL.iter().chain(&FLEETS).chain(&DULL);
+    let mut all = all.filter(named);
+    *all.next().unwrap()
 }
 
 /// Plays a scenario and says which bounds do not hold.
@@ -234,6 +236,84 @@ fn a_fleet_keeps_a_quota_together() {
 }
 
 #[test]
+fn a_call_that_is_always_refused_comes_back_late_and_seldom() {
+    weather("always");
+}
+
+#[test]
+fn a_few_refused_calls_stop_no_others() {
+    weather("others");
+}
+
+#[test]
+fn queues_at_a_limit_are_done() {
+    weather("queues");
+}
+
+#[test]
+fn a_call_that_cannot_pass_in_time_does_not_wait() {
+    weather("deadline");
+}
+
+#[test]
+fn a_program_of_few_calls_has_its_retries() {
+    weather("seldom");
+}
+
+#[test]
+fn a_dead_host_spends_the_retries_of_no_other() {
+    weather("two hosts");
+}
+
+#[test]
+fn a_batch_outlasts_a_blip() {
+    weather("blip");
+}
+
+#[test]
+fn a_server_that_restarts_loses_few_calls() {
+    weather("restart");
+}
+
+/// The numbers of the dull scenes under `background`, as rows of a table.
+fn dull_table() -> String {
+    let mut table = String::from("| scene | case | numbers |\n|---|---|---|\n");
+    for scenario in &DULL {
+        let rows = (scenario.play)(WORLDS[0]);
+        for row in rows.iter().filter(|row| row.contender == "background") {
+            let mut numbers = Vec::new();
+            for measure in &row.measures {
+                let value = format!("{:.2}", measure.value);
+                let value = value.trim_end_matches('0').trim_end_matches('.');
+                let number = format!("{}: {value}", measure.name);
+                if !numbers.contains(&number) {
+                    numbers.push(number);
+                }
+            }
+            let numbers = numbers.join("; ");
+            table += &format!("| {} | {} | {numbers} |\n", scenario.id, row.scenario);
+        }
+    }
+    table
+}
+
+/// `UPDATE_TABLES=1` writes the table anew.
+#[test]
+fn the_design_page_shows_the_dull_scenes() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../src/docs/design.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let (before, rest) = page.split_once("<!-- dull -->\n").unwrap();
+    let (shown, after) = rest.split_once("<!-- end -->\n").unwrap();
+    let table = dull_table();
+    if std::env::var_os("UPDATE_TABLES").is_some() {
+        let page = format!("{before}<!-- dull -->\n{table}<!-- end -->\n{after}");
+        std::fs::write(path, page).unwrap();
+        return;
+    }
+    assert_eq!(shown, table, "UPDATE_TABLES=1 writes it anew");
+}
+
+#[test]
 fn the_same_world_gives_the_same_run() {
     let play = || -> Vec<Row> { (scenario("D").play)(WORLDS[1]) };
     assert_eq!(play(), play());
@@ -246,7 +326,7 @@ fn the_same_world_gives_the_same_run() {
 
 #[test]
 fn every_scenario_is_played_here() {
-    let all = ALL.iter().chain(&FLEETS);
+    let all = ALL.iter().chain(&FLEETS).chain(&DULL);
     let ids: BTreeSet<_> = all.map(|scenario| scenario.id).collect();
     let played = include_str!("storm.rs").split("weather(\"").skip(1);
     let played: BTreeSet<_> = played.filter_map(|rest| rest.split('"').next()).collect();

@@ -132,7 +132,11 @@ fn a_call_that_its_gate_turned_away_was_not_sent() {
         outcome_of(&policy, &Wrapped(limited().into())),
     ] {
         let read = (outcome.error_kind(), outcome.class(), outcome.reach());
-        let wanted = (Some(ErrorKind::NotProcessed), Class::Throttled, Reach::Unsent);
+        let wanted = (
+            Some(ErrorKind::NotProcessed),
+            Class::Throttled,
+            Reach::Unsent,
+        );
         assert_eq!(read, wanted);
     }
 }

@@ -80,9 +80,18 @@ const fn scene(id: &'static str, title: &'static str, play: fn(World) -> Vec<Row
     }
 }
 
-/// The runs of a row: the same scene from other seeds.
+/// The runs of a row: the same scene from other seeds, and from two where time is short.
 fn runs(world: World, play: impl Fn(World) -> Run) -> Vec<Run> {
-    let seeds = if world.short { 5 } else { SEEDS };
+    let seeds = if world.short { 2 } else { SEEDS };
+    seeded(world, seeds, play)
+}
+
+/// The runs of a row whose calls are few, so that they take little time, and depend on chance.
+fn all_runs(world: World, play: impl Fn(World) -> Run) -> Vec<Run> {
+    seeded(world, SEEDS, play)
+}
+
+fn seeded(world: World, seeds: u64, play: impl Fn(World) -> Run) -> Vec<Run> {
     let world = |seed| World {
         seed: world.seed * 1_000 + seed,
         ..world
@@ -98,6 +107,11 @@ fn mean(runs: &[Run], number: impl Fn(&Run) -> f64) -> f64 {
 /// The largest of a number over the runs.
 fn worst(runs: &[Run], number: impl Fn(&Run) -> f64) -> f64 {
     runs.iter().map(number).fold(0.0, f64::max)
+}
+
+/// The smallest of a number over the runs.
+fn least(runs: &[Run], number: impl Fn(&Run) -> f64) -> f64 {
+    runs.iter().map(number).fold(f64::INFINITY, f64::min)
 }
 
 /// The calls that a program makes: each at its time, under its number.
