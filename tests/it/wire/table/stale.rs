@@ -47,8 +47,10 @@ impl Service<Request<Payload>> for StaleThenSend {
             loop {
                 let end = Arc::new(End::default());
                 let sent = send_to_stale(&url, request.clone(), &end).await;
-                // On several threads, the connection may notice its end first. The pool then makes another one.
-                if end.connections.load(Ordering::SeqCst) == 1 {
+                // On several threads, the connection may notice its end first, and the pool then makes another one. Or it
+                // has looked for its end just before it is told, and writes the request.
+                let is_written = end.written.load(Ordering::SeqCst);
+                if end.connections.load(Ordering::SeqCst) == 1 && !is_written {
                     return sent;
                 }
             }
@@ -84,6 +86,8 @@ async fn send_to_stale(
 struct End {
     came: Notify,
     told: AtomicBool,
+    /// A byte was written after that.
+    written: AtomicBool,
     /// How many connections were made.
     connections: AtomicUsize,
 }
@@ -140,6 +144,9 @@ impl AsyncWrite for Deaf {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        if self.end.told.load(Ordering::SeqCst) {
+            self.end.written.store(true, Ordering::SeqCst);
+        }
         Pin::new(&mut self.stream).poll_write(cx, bytes)
     }
 
