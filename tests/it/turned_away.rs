@@ -37,7 +37,7 @@ fn get(slot: &ReportSlot) -> http::Request<String> {
 }
 
 /// Checks what the calls got: refusals, and then the error, at once.
-fn check(ends: Vec<(Result<StatusCode, BoxError>, Duration)>, slot: &ReportSlot) {
+fn check(ends: &[(Result<StatusCode, BoxError>, Duration)], slot: &ReportSlot) {
     let (last, refused) = ends.split_last().unwrap();
     assert_eq!(refused.len(), REFUSED);
     for (end, _) in refused {
@@ -66,7 +66,7 @@ fn on_tower_a_call_that_cannot_pass_in_time_ends_at_once() {
         let end = sent.map(|response| response.status());
         (end, clock.now() - began)
     });
-    check(calls.collect(), &slot);
+    check(&calls.collect::<Vec<_>>(), &slot);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn on_reqwest_a_call_that_cannot_pass_in_time_ends_at_once() {
             .map_err(BoxError::from);
         (end, clock.now() - began)
     });
-    check(calls.collect(), &slot);
+    check(&calls.collect::<Vec<_>>(), &slot);
 }
 
 #[test]
