@@ -129,7 +129,7 @@ fn a_call_that_its_gate_turned_away_was_not_sent() {
     let policy = RetryPolicy::background();
     for outcome in [
         outcome_of(&policy, &limited()),
-        outcome_of(&policy, &Wrapped(limited().into())),
+        outcome_of(&policy, &BoxError::from(Wrapped(limited().into()))),
     ] {
         let read = (outcome.error_kind(), outcome.class(), outcome.reach());
         let wanted = (
