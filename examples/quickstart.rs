@@ -62,7 +62,7 @@ async fn call_through_both_stacks() -> anyhow::Result<()> {
     let client = build(builder, Policy::default(), middleware)?.build();
     let response = client.get(&url).send().await?;
     let report = response.extensions().get::<RetryReport>();
-    show_and_check(response.status(), report, 18.1).context("through reqwest")?;
+    show_and_check(response.status(), report, 19.1).context("through reqwest")?;
 
     println!("\nhyper-util, with the tower layer:");
     let plain = HyperClient::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
@@ -71,12 +71,12 @@ async fn call_through_both_stacks() -> anyhow::Result<()> {
     let sent = service.oneshot(request).await;
     let response = sent.map_err(anyhow::Error::from_boxed)?;
     let report = response.extensions().get::<RetryReport>();
-    show_and_check(response.status(), report, 16.2).context("through hyper-util")?;
+    show_and_check(response.status(), report, 17.2).context("through hyper-util")?;
 
     let left = budget.tokens_at(TokioRuntime.now());
     let left = left.context("the budget is unlimited")?;
     println!("\nTokens left for both: {left} of 20; a retry costs 1, a success brings 0.1.");
-    ensure_tokens(left, 16.2)
+    ensure_tokens(left, 17.2)
 }
 
 /// Prints what happens to a request when it happens.

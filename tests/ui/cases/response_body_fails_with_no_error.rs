@@ -1,4 +1,4 @@
-//~ `.unchanged_errors()` on the layer returns errors as they are
+//~ doesn't satisfy `Failure: std::error::Error`
 
 use bytes::Bytes;
 use http::{Request, Response};

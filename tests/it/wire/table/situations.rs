@@ -56,20 +56,25 @@ impl Situation {
     /// A server that does the same with every request.
     async fn act(name: &'static str, act: Act) -> Self {
         let server = FaultServer::start(vec![act; MANY]).await;
-        let situation = Self::new(name, server.url("/"), Server::Fault(server));
+        let situation = Self::new(name, server.url("/table"), Server::Fault(server));
         situation.counted(true)
     }
 
     /// A server of HTTP/2 that does the same with every request.
     async fn turn(name: &'static str, turn: Turn) -> Self {
         let server = Http2Server::start([turn]).await;
-        let situation = Self::new(name, server.url(), Server::Http2(server));
+        let situation = Self::new(
+            name,
+            format!("{}table", server.url()),
+            Server::Http2(server),
+        );
         situation.counted(true).with(|kit| kit.http2 = true)
     }
 
     async fn greeting(name: &'static str, greeting: Greeting, tls: rustls::ClientConfig) -> Self {
         let server = TlsServer::start([greeting]).await;
-        Self::new(name, server.url(), Server::Tls(server)).with(|kit| kit.tls = tls)
+        Self::new(name, format!("{}table", server.url()), Server::Tls(server))
+            .with(|kit| kit.tls = tls)
     }
 
     fn counted(self, counted: bool) -> Self {
