@@ -83,7 +83,7 @@ elseif change == g.change and refusals > 0 and g.standing == 1 then
   local till = math.max(g['until'], now + (asked >= 0 and asked or NO_WISH))
   changed, g['until'] = till ~= g['until'], till
 elseif change == g.change and refusals > 0 and g.refusals >= g.patience then
-  g.doublings = g.ok == 0 and math.min(g.doublings + 1, 11) or 0
+  g.doublings = g.ok == 0 and math.min(g.doublings + 1, asked >= 0 and 2 or 11) or 0
   local cooldown = asked >= 0 and asked or NO_WISH
   cooldown = math.min(cooldown * 2 ^ g.doublings, math.max(MAX_DOUBLED, cooldown))
   g.standing, g['until'], g.ok, changed = 1, now + cooldown, 0, true

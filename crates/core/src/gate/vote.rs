@@ -32,8 +32,10 @@ pub const MAX_PATIENCE: u64 = 16;
 
 /// The longest doubled cooldown, unless the server asked for more.
 const MAX_DOUBLED: u64 = 20 * SECOND;
-/// The most doublings in a row.
-const MAX_DOUBLINGS: u32 = 11;
+/// The most doublings in a row if the server named a time: it may name a part of the time that it means.
+const MAX_DOUBLINGS: u32 = 2;
+/// The most doublings in a row if the server named none.
+const MAX_DOUBLINGS_UNNAMED: u32 = 11;
 
 /// A run of refusals, which may become a vote: the number of refusals, and of successes of calls sent after the first
 /// refused one.
@@ -89,9 +91,15 @@ impl RefusalRun {
 }
 
 /// Returns the cooldown after a refusal that asks for this delay, in microseconds. It doubles if the gate closes
-/// repeatedly (`repeated`) without a success in between, up to 20 s. `doublings` counts the doublings in a row.
+/// repeatedly (`repeated`) without a success in between: twice if the server named a time, and otherwise up to 20 s.
+/// `doublings` counts the doublings in a row.
 pub fn next_cooldown(delay: Option<u64>, repeated: bool, doublings: &mut u32) -> u64 {
-    let more = doublings.saturating_add(1).min(MAX_DOUBLINGS);
+    let most = if delay.is_some() {
+        MAX_DOUBLINGS
+    } else {
+        MAX_DOUBLINGS_UNNAMED
+    };
+    let more = doublings.saturating_add(1).min(most);
     *doublings = if repeated { more } else { 0 };
     let delay = delay.unwrap_or(DEFAULT_COOLDOWN);
     // The bound never shortens the delay that the server asks for.

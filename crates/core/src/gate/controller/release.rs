@@ -87,12 +87,11 @@ impl Controller {
             interval = interval.min(product(self.interval, times));
         }
         self.interval = interval.clamp(1, MAX_FIRST_INTERVAL);
-        let mut offset = 0;
-        if let Some(random) = self.closed_by_others.take() {
-            // Processes that share the gate must not resume all at once.
-            offset = part(random, self.interval);
-            self.probes = self.probes.max(1);
-        }
+        // Processes that share the gate must not resume all at once.
+        let offset = self
+            .closed_by_others
+            .take()
+            .map_or(0, |random| part(random, self.interval));
         self.release = Some(Release {
             interval: self.interval,
             clean: self.interval,

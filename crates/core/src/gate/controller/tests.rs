@@ -286,6 +286,8 @@ fn a_cooldown_doubles_while_nothing_succeeds() {
     scene.next();
     assert_eq!(scene.cool_down(), 4 * ASKED);
     scene.next();
+    assert_eq!(scene.cool_down(), 4 * ASKED, "the server named a time");
+    scene.next();
     let good = scene.go();
     scene.succeed(good);
     assert_eq!(scene.cool_down(), ASKED);

@@ -126,7 +126,7 @@ fn the_cooldown_doubles_without_a_success() {
     let doubled = [1, 2, 4, 8, 16, 32, 64, 128, 200, 200];
     assert_eq!(cooldowns(None, 0), doubled);
     assert_eq!(cooldowns(None, 1), [1; 10]);
-    let named = [10, 20, 40, 80, 160, 200, 200, 200, 200, 200];
+    let named = [10, 20, 40, 40, 40, 40, 40, 40, 40, 40];
     assert_eq!(cooldowns(Some(SECOND), 0), named);
 }
 
