@@ -372,8 +372,11 @@ impl Default for RetryBudget {
 
 impl BudgetInner {
     fn price(&self, plan: &RetryPlan, now: Duration) -> u64 {
-        // A timeout is no short failure: the server may hang. A budget without deposits counts every retry.
-        if plan.cost == Cost::Retry && self.terms.per_success > 0 {
+        // A budget without deposits counts every retry. So does that of a fleet, since each of its processes would spare
+        // calls of its own.
+        let may_spare = self.terms.per_success > 0 && matches!(self.account, Account::Local(_));
+        // A timeout is no short failure: the server may hang.
+        if may_spare && plan.cost == Cost::Retry {
             let (tokens, capacity) = self.balance(Some(now));
             if tokens >= capacity {
                 self.trouble.begin(now);
