@@ -98,7 +98,7 @@ pub(crate) fn matches_path(pattern: &str, path: &str) -> bool {
 }
 
 /// Returns the normal form of a pattern for paths, in which `*` matches any text. It has no final slash, which does not
-/// matter to [`matches_path`].
+/// matter where a path is matched.
 ///
 /// # Errors
 ///

@@ -97,7 +97,7 @@ pub trait Router: Send + Sync + 'static {
 }
 
 /// The part of a request that selects its route. Scheme, authority and path are in their normal form
-/// ([`normal_path`](crate::adapter::normal_path)), so that another spelling of a URI selects the same route.
+/// ([`normal_path`]), so that another spelling of a URI selects the same route.
 #[derive(Debug, Clone, Default)]
 pub struct RequestHead<'a> {
     method: Option<&'a Method>,

@@ -18,7 +18,7 @@ pub struct BudgetTerms {
     pub per_second: u64,
     /// The amount added per success.
     pub per_success: u64,
-    /// The amount that successes add per second at least, while there are fewer tokens than for [`FLOOR_RETRIES`].
+    /// The amount that successes add per second at least, while there are fewer tokens than for five retries.
     pub min_per_second: u64,
     /// The price of a retry, above 0.
     pub retry_cost: u64,

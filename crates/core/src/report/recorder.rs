@@ -182,7 +182,7 @@ impl ReportRecorder {
     }
 
     /// Closes the report, and returns it if it belongs in the response. `by` is the list or rule that ended the request
-    /// ([`RetrySession::stopped_by`](crate::adapter::RetrySession::stopped_by)).
+    /// (`RetrySession::stopped_by`).
     pub fn stopped(
         &mut self,
         (stop, by): (StopReason, Option<Arc<str>>),
