@@ -26,7 +26,9 @@ pub use crate::policy::bodies::{
     Rewritten, StreamHolder, is_grpc, is_longer,
 };
 pub use crate::policy::classifier::OwnError;
-pub use crate::policy::classify::texts::{is_refusal_by_proxy, kind_of_tls_text};
+pub use crate::policy::classify::texts::{
+    is_refusal_by_proxy, is_refusal_to_connect, kind_of_tls_text,
+};
 pub use crate::policy::framing::{CLIENT_HEADER, client_header, frame_body, is_client_header};
 pub use crate::policy::outcome::earlier::EarlierRequests;
 pub use crate::policy::rules::CannedResponse;

@@ -2,7 +2,7 @@
 
 use crate::watch::Evidence;
 use http::StatusCode;
-use http_retry_core::adapter::{is_refusal_by_proxy, kind_of_tls_text};
+use http_retry_core::adapter::{is_refusal_by_proxy, is_refusal_to_connect, kind_of_tls_text};
 use http_retry_core::policy::{ErrorKind, Verdict};
 use http_retry_core::report::RetryReport;
 use http_retry_core::{Class, Outcome, Reach, RetryPolicy};
@@ -156,14 +156,8 @@ fn kind_while_connecting(error: &Error) -> ErrorKind {
     let first: &(dyn StdError + 'static) = error;
     let links = || std::iter::successors(Some(first), |link| next(*link)).take(MAX_LINKS);
     let is_refused = |link: &(dyn StdError + 'static)| is_refusal_by_proxy(&link.to_string());
-    let does_not_try = |link: &(dyn StdError + 'static)| {
-        use io::ErrorKind as Io;
-        let kind = link.downcast_ref().map(io::Error::kind);
-        matches!(
-            kind,
-            Some(Io::PermissionDenied | Io::InvalidInput | Io::Unsupported)
-        )
-    };
+    let does_not_try =
+        |link: &(dyn StdError + 'static)| link.downcast_ref().is_some_and(is_refusal_to_connect);
     if links().any(is_refused) {
         ErrorKind::Proxy
     } else if links().any(does_not_try) {

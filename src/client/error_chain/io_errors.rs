@@ -23,15 +23,6 @@ pub(super) fn read_io(error: &io::Error) -> Link {
     }
 }
 
-/// Returns `true` for an error by which a connector refuses to try, or is not allowed to.
-pub(super) fn is_refusal_to_connect(error: &io::Error) -> bool {
-    use io::ErrorKind as Io;
-    matches!(
-        error.kind(),
-        Io::PermissionDenied | Io::InvalidInput | Io::Unsupported
-    )
-}
-
 /// Returns the kind for the same error on a connection that was still being made: the request was not sent.
 pub(super) fn while_connecting(kind: ErrorKind) -> ErrorKind {
     match kind {

@@ -2,13 +2,13 @@
 
 #[cfg(feature = "hyper")]
 use super::http2;
-use super::io_errors::{is_refusal_to_connect, read_io};
+use super::io_errors::read_io;
 use super::link::{BodyReader, Link};
 use crate::RateLimited;
 use crate::error::{AttemptTimeout, IncompleteBody};
 use crate::policy::{Class, ErrorKind, Reach};
 use crate::resume::Interrupted;
-use http_retry_core::adapter::is_refusal_by_proxy;
+use http_retry_core::adapter::{is_refusal_by_proxy, is_refusal_to_connect};
 use std::error::Error;
 use std::io;
 

@@ -1,6 +1,7 @@
-//! Texts by which libraries report what they have no type for, or only a private one.
+//! Texts and I/O errors by which libraries report what they have no type for, or only a private one.
 
 use super::ErrorKind;
+use std::io;
 
 /// Returns the kind of an error of a TLS library that its text shows: of an alert that the peer sent, in rustls's words.
 /// [`ErrorKind::Protocol`] if it shows nothing.
@@ -42,6 +43,16 @@ const REFUSALS: [&str; 15] = [
     "ident service failed",
     "client identifier",
 ];
+
+/// Returns `true` for an error by which a connector refuses to try, or is not allowed to.
+#[must_use]
+pub fn is_refusal_to_connect(error: &io::Error) -> bool {
+    use io::ErrorKind as Io;
+    matches!(
+        error.kind(),
+        Io::PermissionDenied | Io::InvalidInput | Io::Unsupported
+    )
+}
 
 /// Returns `true` if the text of an error that was made while connecting says that a proxy refuses the client, its
 /// credentials or its destination. A proxy that cannot reach the destination does not refuse it.
