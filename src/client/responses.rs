@@ -13,7 +13,7 @@ use http_retry_core::adapter::Inspected;
 use http_retry_core::adapter::{
     BrokenAnswer, CannedResponse, Filled, Inspect, is_longer, warn_of_setting,
 };
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
@@ -218,14 +218,13 @@ where
 }
 
 /// Returns `true` if this is hyper's own body, whose `is_end_stream` on HTTP/2 is true only after the end of the stream.
-#[cfg(feature = "http2")]
 fn is_of_hyper<B: 'static>() -> bool {
-    std::any::TypeId::of::<B>() == std::any::TypeId::of::<hyper::body::Incoming>()
-}
-
-#[cfg(not(feature = "http2"))]
-fn is_of_hyper<B>() -> bool {
-    false
+    #[cfg(feature = "http2")]
+    use hyper::body::Incoming;
+    // No body is of this type.
+    #[cfg(not(feature = "http2"))]
+    use std::convert::Infallible as Incoming;
+    TypeId::of::<B>() == TypeId::of::<Incoming>()
 }
 
 /// Reads a body for the given purpose.
