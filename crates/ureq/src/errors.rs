@@ -66,10 +66,15 @@ pub(crate) fn words(error: &Error, kind: Option<ErrorKind>) -> String {
 
 /// Returns the verdict of the policy's own judges of errors on the first link that one knows.
 fn own_verdict(policy: &RetryPolicy, error: &Error) -> Option<Verdict> {
+    links(error).find_map(|link| policy.judge(link))
+}
+
+/// Returns an error and the errors inside it, the outermost first.
+fn links<'a>(
+    error: &'a (dyn StdError + 'static),
+) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
     const MAX_LINKS: usize = 64;
-    let first: &(dyn StdError + 'static) = error;
-    let links = std::iter::successors(Some(first), |link| next(*link));
-    links.take(MAX_LINKS).find_map(|link| policy.judge(link))
+    std::iter::successors(Some(error), |link| next(*link)).take(MAX_LINKS)
 }
 
 /// Returns the error inside another one: `ureq::Error` has no source, and an I/O error's source skips its own payload.
@@ -141,9 +146,7 @@ fn kind_of_io(error: &io::Error) -> ErrorKind {
 
 /// Looks for an I/O error in the chain of an error of a connector or a middleware.
 fn kind_of_other(error: &(dyn StdError + 'static)) -> ErrorKind {
-    const MAX_LINKS: usize = 64;
-    let links = std::iter::successors(Some(error), |link| next(*link)).take(MAX_LINKS);
-    let io = links.filter_map(|link| link.downcast_ref::<io::Error>());
+    let io = links(error).filter_map(|link| link.downcast_ref::<io::Error>());
     let mut kinds = io.map(kind_of_io);
     kinds
         .find(|kind| *kind != ErrorKind::Other)
@@ -152,17 +155,14 @@ fn kind_of_other(error: &(dyn StdError + 'static)) -> ErrorKind {
 
 /// Returns the kind of an error that says nothing by itself but where it was made: while connecting.
 fn kind_while_connecting(error: &Error) -> ErrorKind {
-    const MAX_LINKS: usize = 64;
-    let first: &(dyn StdError + 'static) = error;
-    let links = || std::iter::successors(Some(first), |link| next(*link)).take(MAX_LINKS);
     let is_refused = |link: &(dyn StdError + 'static)| is_refusal_by_proxy(&link.to_string());
     let does_not_try =
         |link: &(dyn StdError + 'static)| link.downcast_ref().is_some_and(is_refusal_to_connect);
-    if links().any(is_refused) {
+    if links(error).any(is_refused) {
         ErrorKind::Proxy
-    } else if links().any(does_not_try) {
+    } else if links(error).any(does_not_try) {
         ErrorKind::Request
-    } else if links().any(<dyn StdError>::is::<io::Error>) {
+    } else if links(error).any(<dyn StdError>::is::<io::Error>) {
         ErrorKind::Connect
     } else {
         ErrorKind::Other
