@@ -78,10 +78,8 @@ impl Resolver<'_> {
             }
         }
         // Unlike rules, which add up, the most specific `otherwise` replaces the others.
-        let otherwise = layers.iter().rev();
-        let otherwise = otherwise
-            .filter_map(|layer| layer.otherwise.as_ref())
-            .next();
+        let mut inner_first = layers.iter().rev();
+        let otherwise = inner_first.find_map(|layer| layer.otherwise.as_ref());
         if let Some(given) = otherwise {
             let action = match &given.value {
                 Otherwise::Action(action) => action.clone(),

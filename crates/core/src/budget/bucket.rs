@@ -44,7 +44,7 @@ pub(super) struct Bucket {
 }
 
 /// The retries for which [`BudgetTerms::min_per_second`] fills a bucket.
-pub(super) const FLOOR_RETRIES: u64 = 5;
+const FLOOR_RETRIES: u64 = 5;
 
 const SECOND: u128 = 1_000_000_000;
 /// The time over which the rate of successes is averaged, in nanoseconds.
