@@ -89,8 +89,8 @@ impl Controller {
         delay: Option<u64>,
         quota: Option<GateQuota>,
     ) -> bool {
-        let quota = quota.map(|quota| quota.within(delay));
         let refusal = self.count_refusal(now, permit, is_first, delay_or_reset(delay, quota));
+        let quota = quota.map(|quota| quota.within(delay));
         self.quota.record(now.min(MAX_COUNT), permit, quota);
         self.closure.make_firm(&refusal);
         refusal.closes
@@ -106,7 +106,6 @@ impl Controller {
         delay: Option<u64>,
         quota: Option<GateQuota>,
     ) -> bool {
-        let quota = quota.map(|quota| quota.within(delay));
         let refusal = self.count_refusal(now, permit, is_first, delay_or_reset(delay, quota));
         self.provisional.insert(permit.0, refusal);
         refusal.closes
