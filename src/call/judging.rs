@@ -498,8 +498,8 @@ impl<C: Client> CallState<C> {
         // That of a narrower limit says nothing about the service.
         let quota = self.route.quota(outcome, at);
         let quota = quota.filter(|_| narrow.is_none());
-        if let Some(held) = held {
-            held.judged(end, quota);
+        if let Some(mut held) = held {
+            held.end(end, quota);
         }
         if let Some(mut permit) = permit {
             permit.end(end, quota);

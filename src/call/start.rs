@@ -273,24 +273,17 @@ impl HeldPermit {
 
 impl HeldRefusal {
     /// Reports the end of the attempt by its body: a refusal counts for good, and anything else lifts it.
-    pub(super) fn judged(mut self, end: CallEnd, quota: Option<GateQuota>) {
-        let Engine { gate, runtime, .. } = &*self.engine;
-        match (self.hold.take(), end) {
-            (Some(hold), CallEnd::Refused(asked)) => {
-                gate.confirm(&hold, asked, quota, &**runtime);
-            }
-            (Some(hold), _) => gate.lift(&hold, quota, &**runtime),
-            (None, _) => {}
+    pub(super) fn end(&mut self, end: CallEnd, quota: Option<GateQuota>) {
+        if let Some(hold) = self.hold.take() {
+            let Engine { gate, runtime, .. } = &*self.engine;
+            gate.settle(&hold, end, quota, &**runtime);
         }
     }
 }
 
 impl Drop for HeldRefusal {
     fn drop(&mut self) {
-        if let Some(hold) = self.hold.take() {
-            let Engine { gate, runtime, .. } = &*self.engine;
-            gate.confirm(&hold, None, None, &**runtime);
-        }
+        self.end(CallEnd::Refused(None), None);
     }
 }
 

@@ -363,41 +363,27 @@ impl Gate {
         Some(Hold(permit))
     }
 
-    /// Records the end of a call whose refusal counts for good. `asked` is the wait that its response asks for, if any: a
-    /// longer one than its head asked for counts.
-    pub fn confirm(
+    /// Records the end of a call whose refusal was held. A refusal counts for good, and a longer wait than its head asked
+    /// for counts. Any other end takes the refusal back.
+    pub fn settle(
         &self,
         hold: &Hold,
-        asked: Option<Duration>,
+        end: CallEnd,
         quota: Option<GateQuota>,
         runtime: &dyn Runtime,
     ) {
         let Hold(permit) = hold;
-        self.settle(permit, runtime, |state, counters| {
-            state.confirm(counters, permit.permit, asked, quota);
-        });
-    }
-
-    /// Records the end of a call that was not refused after all, and takes the refusal back.
-    pub fn lift(&self, hold: &Hold, quota: Option<GateQuota>, runtime: &dyn Runtime) {
-        let Hold(permit) = hold;
-        self.settle(permit, runtime, |state, counters| {
-            state.lift(counters, permit.permit, quota);
-        });
-    }
-
-    fn settle(
-        &self,
-        permit: &Permit,
-        runtime: &dyn Runtime,
-        act: impl FnOnce(&mut KeyState, &Counters),
-    ) {
         if let Some(slot) = self.0.map.slot_of(permit) {
             let (map, moment) = (&self.0.map, runtime.moment());
             map.decide(slot, permit.key, moment, |state, counters| {
                 // After `decide` has taken the counters, as in `end`.
                 counters.end(false);
-                act(state, counters);
+                match end {
+                    CallEnd::Refused(asked) => {
+                        state.confirm(counters, permit.permit, asked, quota);
+                    }
+                    _ => state.lift(counters, permit.permit, quota),
+                }
             });
         }
     }

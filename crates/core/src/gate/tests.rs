@@ -158,7 +158,7 @@ impl Scene {
     }
 
     fn lift(&self, hold: &Hold) {
-        self.gate.lift(hold, None, &*self.runtime);
+        self.gate.settle(hold, CallEnd::Other, None, &*self.runtime);
     }
 
     fn is_open(&self, name: &str) -> bool {

@@ -51,11 +51,9 @@ struct HeldRefusal<'e> {
 
 impl HeldRefusal<'_> {
     fn ends(&mut self, end: CallEnd, quota: Option<GateQuota>) {
-        let Engine { gate, clock, .. } = self.engine;
-        match (self.hold.take(), end) {
-            (Some(hold), CallEnd::Refused(asked)) => gate.confirm(&hold, asked, quota, &**clock),
-            (Some(hold), _) => gate.lift(&hold, quota, &**clock),
-            (None, _) => {}
+        if let Some(hold) = self.hold.take() {
+            let Engine { gate, clock, .. } = self.engine;
+            gate.settle(&hold, end, quota, &**clock);
         }
     }
 }

@@ -8,7 +8,9 @@ fn held_refusals_close_the_gate_at_once() {
     let held = [(); 4].map(|()| scene.go("a").held(Some(SECOND * 30)));
     assert!(!scene.is_open("a"));
     for hold in held {
-        scene.gate.confirm(&hold, None, None, &*scene.runtime);
+        scene
+            .gate
+            .settle(&hold, CallEnd::Refused(None), None, &*scene.runtime);
         assert!(!scene.is_open("a"));
     }
     scene.clock.advance(SECOND * 30);
@@ -42,7 +44,9 @@ fn a_quota_counts_once_its_response_is_judged() {
             .unwrap();
         assert!(scene.is_open("a"));
         if is_refused {
-            scene.gate.confirm(&hold, None, spent, &*scene.runtime);
+            scene
+                .gate
+                .settle(&hold, CallEnd::Refused(None), spent, &*scene.runtime);
         } else {
             // That of a narrower limit.
             scene.lift(&hold);

@@ -241,7 +241,9 @@ fn loom_held_refusals_close_the_gate_as_plain_ones_do() {
         let last = closing.join().unwrap();
         assert!(scene.enter().is_none());
         for hold in held.into_iter().chain([last]) {
-            scene.gate.confirm(&hold, None, None, &*scene.runtime);
+            scene
+                .gate
+                .settle(&hold, CallEnd::Refused(None), None, &*scene.runtime);
         }
         assert!(scene.enter().is_none());
     });
