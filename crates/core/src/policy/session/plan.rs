@@ -147,10 +147,15 @@ impl RetrySession {
         {
             return Err(StopReason::Succeeded);
         }
+        let refusal = match listed.refusing() {
+            Some(_) => None,
+            None => self.refusal_by(evaluation.by, outcome, evaluation.moment),
+        };
         // Refused attempts count separately first; beyond `max_refused`, each counts as a retry.
-        if listed.refusing().is_none() && self.has_refused_left(policy) {
+        if let Some(refusal) = refusal.filter(|_| self.has_refused_left(policy)) {
             let n = self.counts.refusals.saturating_add(1);
-            if let Some(delay) = self.gated_delay(RefusalCount::Separate(n), evaluation) {
+            let count = RefusalCount::Separate(n);
+            if let Some(delay) = self.gated_delay(refusal, count, evaluation) {
                 let mut plan = self.plan_gated(delay, evaluation)?;
                 plan.after.refusals = n;
                 return Ok(plan);
@@ -161,11 +166,12 @@ impl RetrySession {
             _ => self.counts.retries,
         };
         self.check_count(counted, policy)?;
-        if listed.refusing().is_none() {
-            let n = counted.saturating_add(1);
-            if let Some(delay) = self.gated_delay(RefusalCount::Retry(n), evaluation) {
+        if let Some(refusal) = refusal {
+            let own = self.backoff(counted.saturating_add(1), evaluation);
+            let count = RefusalCount::Retry(own);
+            if let Some(delay) = self.gated_delay(refusal, count, evaluation) {
                 let mut plan = self.plan_gated(delay, evaluation)?;
-                plan.after.previous = self.backoff(n, evaluation);
+                plan.after.previous = own;
                 self.count_retry(&mut plan, evaluation);
                 return Ok(plan);
             }

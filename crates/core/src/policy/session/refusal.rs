@@ -18,10 +18,12 @@ const MAX_WAIT_UNASKED: Duration = Duration::from_secs(10);
 /// The refusals in a row after which a call that waits as long as it is asked to trusts that time no longer.
 const MAX_REFUSED_AS_ASKED: u32 = 3;
 
-/// The way in which a refused attempt counts, and its number among those of its kind.
+/// The way in which a refused attempt counts.
 #[derive(Clone, Copy)]
 pub(super) enum RefusalCount {
-    Retry(u32),
+    /// As a retry, which has this backoff.
+    Retry(Duration),
+    /// Separately, with this number.
     Separate(u32),
 }
 
@@ -55,7 +57,12 @@ impl RetrySession {
         refusal.filter(|_| affects_all)
     }
 
-    fn refusal_by(&self, by: DecidedBy, outcome: &Outcome<'_>, moment: Moment) -> Option<Refusal> {
+    pub(super) fn refusal_by(
+        &self,
+        by: DecidedBy,
+        outcome: &Outcome<'_>,
+        moment: Moment,
+    ) -> Option<Refusal> {
         self.gate_wait_left()?;
         if !may_be_shared(outcome) {
             return None;
@@ -107,9 +114,9 @@ impl RetrySession {
         let spread_out =
             |delay: Duration| delay.saturating_add(spread(delay, evaluation.moment.random));
         match count {
-            RefusalCount::Retry(n) => {
+            RefusalCount::Retry(own) => {
                 let asked = asked.map(spread_out).unwrap_or_default();
-                self.unpaid_backoff(n, evaluation).max(asked)
+                own.max(MIN_UNPAID_WAIT).max(asked)
             }
             RefusalCount::Separate(n) => {
                 let unasked = || {
@@ -130,7 +137,7 @@ impl RetrySession {
         asked: Option<Duration>,
         evaluation: &Evaluation<'_>,
     ) -> Duration {
-        let row = self.refused_in_a_row(evaluation);
+        let row = self.counts.refused_in_a_row.saturating_add(1);
         let more = row.saturating_sub(MAX_REFUSED_AS_ASKED);
         if more == 0 {
             return Duration::ZERO;
@@ -157,10 +164,10 @@ impl RetrySession {
     /// Returns the delay after a refused attempt, or `None` if the call does not wait at the gate.
     pub(super) fn gated_delay(
         &self,
+        refusal: Refusal,
         count: RefusalCount,
         evaluation: &Evaluation<'_>,
     ) -> Option<Duration> {
-        let refusal = self.refusal_by(evaluation.by, evaluation.outcome, evaluation.moment)?;
         let delay = self.delay_before_gate(refusal, count, evaluation);
         self.may_wait_at_the_gate(delay, evaluation.policy)
             .then_some(delay)
