@@ -452,8 +452,8 @@ impl<C: Client> CallState<C> {
             let now = self.engine.runtime.now();
             self.recorder.waited_at_the_gate(passed.waited, now);
         }
-        let permit = || HeldPermit::new(Arc::clone(&self.engine), passed.place);
-        passed.in_time.then(permit).ok_or(passed.shut_for)
+        let permit = |place| HeldPermit::new(Arc::clone(&self.engine), place);
+        passed.place.map(permit)
     }
 
     fn route_of<'a>(&self, request: &'a RequestLine) -> RouteOf<'a> {

@@ -276,9 +276,7 @@ impl Gate {
             Ok(permit) => {
                 return Passed {
                     waited: Duration::ZERO,
-                    in_time: true,
-                    shut_for: None,
-                    place: permit.map(|permit| Permit { is_first, ..permit }),
+                    place: Ok(permit.map(|permit| Permit { is_first, ..permit })),
                 };
             }
         };
@@ -311,9 +309,7 @@ impl Gate {
         };
         Passed {
             waited: waiter.now().saturating_sub(started),
-            in_time: turn.is_ok(),
-            shut_for: turn.err().flatten(),
-            place: turn.ok().flatten().map(admitted),
+            place: turn.map(|number| number.map(admitted)),
         }
     }
 

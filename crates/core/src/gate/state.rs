@@ -57,12 +57,9 @@ pub struct GateRequest {
 pub struct Passed {
     /// The time spent waiting.
     pub waited: Duration,
-    /// `true` if the call may be sent. If `false`, its deadline came first.
-    pub in_time: bool,
-    /// The time until the gate opens, if the call ended early since that comes after its deadline.
-    pub shut_for: Option<Duration>,
-    /// `None` if the gate has no slot for the call.
-    pub place: Option<Permit>,
+    /// The right to send the call, or `None` if the gate has no slot for it. If its deadline comes first, the error holds
+    /// the time until the gate opens, if the call ended early for it.
+    pub place: Result<Option<Permit>, Option<Duration>>,
 }
 
 /// The state of one key. Times are microseconds since an epoch of the caller's choice.

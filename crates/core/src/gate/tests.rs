@@ -93,21 +93,16 @@ type Wait<'a> = Pin<Box<dyn Future<Output = Waited> + Send + 'a>>;
 
 fn wait<'a>(gate: &'a Gate, request: GateRequest, runtime: &'a Arc<dyn Runtime>) -> Wait<'a> {
     Box::pin(async move {
-        let Passed {
-            waited,
-            in_time,
-            shut_for,
-            place,
-        } = gate.pass(request, &**runtime, || ()).await;
-        let admission = || Admission {
+        let Passed { waited, place } = gate.pass(request, &**runtime, || ()).await;
+        let admission = |place| Admission {
             gate: gate.clone(),
             runtime: Arc::clone(runtime),
             place,
         };
         Waited {
             waited,
-            shut_for,
-            admission: in_time.then(admission),
+            shut_for: place.err().flatten(),
+            admission: place.ok().map(admission),
         }
     })
 }

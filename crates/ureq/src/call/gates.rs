@@ -129,11 +129,10 @@ impl<'e> Call<'e, '_> {
             *waited = waited.saturating_add(passed.waited);
             self.recorder.waited_at_the_gate(passed.waited, clock.now());
         }
-        let permit = HeldPermit {
+        passed.place.map(|permit| HeldPermit {
             engine: self.engine,
-            permit: passed.place,
-        };
-        passed.in_time.then_some(permit).ok_or(passed.shut_for)
+            permit,
+        })
     }
 
     fn find_gate(&self) -> GateKey {

@@ -183,7 +183,7 @@ fn is_open(gate: &Gate, host: &str, clock: &ManualRuntime) -> bool {
     let Poll::Ready(passed) = polled else {
         return false;
     };
-    let place = passed.place.unwrap();
+    let place = passed.place.unwrap().unwrap();
     gate.end(&place, CallEnd::Other, None, clock);
     true
 }

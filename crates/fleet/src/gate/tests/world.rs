@@ -136,12 +136,12 @@ impl World {
     /// A call that goes at once.
     pub(super) fn go(&mut self, process: usize) -> Permit {
         let passed = self.waits(process, CallKind::Newcomer).now_or_never();
-        passed.expect("the gate is open").place.unwrap()
+        passed.expect("the gate is open").place.unwrap().unwrap()
     }
 
     pub(super) fn is_open(&mut self, process: usize) -> bool {
         let passed = self.waits(process, CallKind::Newcomer).now_or_never();
-        if let Some(place) = passed.as_ref().and_then(|passed| passed.place) {
+        if let Some(Ok(Some(place))) = passed.as_ref().map(|passed| passed.place) {
             self.end(process, &place, CallEnd::Other);
         }
         passed.is_some()
@@ -210,7 +210,8 @@ impl World {
                 if let Poll::Ready(passed) = waiting.as_mut().poll(&mut cx) {
                     *wait = None;
                     *went = Some(self.clock.now());
-                    self.end(*process, &passed.place.unwrap(), CallEnd::Succeeded);
+                    let place = passed.place.unwrap().unwrap();
+                    self.end(*process, &place, CallEnd::Succeeded);
                 }
             }
             self.drive();
