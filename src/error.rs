@@ -151,8 +151,8 @@ impl Error for AttemptTimeout {}
 ///
 /// Some clients end such a body as if it were complete: hyper does on HTTP/2 if the stream is reset, or the connection
 /// goes away, with `NO_ERROR`. The caller then gets the bytes that came and this error, inside the body's own;
-/// [`IncompleteBody::of`] finds it. If the policy reads [responses whole](crate::RetryPolicyBuilder::whole_answers), such
-/// an attempt has failed, and a retry may follow first.
+/// [`IncompleteBody::of`] finds it. If the policy reads [responses whole](crate::RetryPolicyBuilder::whole_answers),
+/// such an attempt has failed, and a retry may follow first.
 ///
 /// | stack | before the announced length | without a length |
 /// |---|---|---|
@@ -187,8 +187,8 @@ impl IncompleteBody {
         self.received
     }
 
-    /// Returns the number of bytes that the response announced, in most clients by its `content-length`, or `None` if it
-    /// announced none.
+    /// Returns the number of bytes that the response announced, in most clients by its `content-length`, or `None` if
+    /// it announced none.
     #[must_use]
     pub fn expected(&self) -> Option<u64> {
         self.expected

@@ -208,8 +208,8 @@ impl Redirects {
 }
 
 impl RequestTracker<'_> {
-    /// Judges if the attempt sent another request before the one that its outcome belongs to. `harmless` is `true` if the
-    /// request may be processed twice.
+    /// Judges if the attempt sent another request before the one that its outcome belongs to. `harmless` is `true` if
+    /// the request may be processed twice.
     pub(crate) fn earlier(&self, harmless: bool, evidence: RequestEvidence<'_>) -> EarlierRequests {
         self.redirects.check(self.mark, evidence.urls);
         let may_be_unseen = || {

@@ -17,9 +17,9 @@ use std::sync::Arc;
 
 /// Retries async operations under a policy and a budget, by the same rules as HTTP requests.
 ///
-/// The policy judges an operation by its errors. It is repeated only if it is [`idempotent`](Self::idempotent), or if it
-/// sends [one request](Self::one_request) and that was not processed. An operation has no URL, no headers and no body, so
-/// rules about those do not match, and it does not fail over. Clones share the budget and the gate.
+/// The policy judges an operation by its errors. It is repeated only if it is [`idempotent`](Self::idempotent), or if
+/// it sends [one request](Self::one_request) and that was not processed. An operation has no URL, no headers and no
+/// body, so rules about those do not match, and it does not fail over. Clones share the budget and the gate.
 ///
 /// ```
 /// # #[cfg(feature = "testing")] {

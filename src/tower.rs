@@ -33,8 +33,8 @@ pub use layer::RetryLayer;
 pub use resume::{ResumeLayer, ResumeService};
 pub use service::Retry;
 
-/// The type parameters of [`RetryLayer`] and [`Retry`], which setters choose. Only a program that writes out the type of its
-/// service needs their names.
+/// The type parameters of [`RetryLayer`] and [`Retry`], which setters choose. Only a program that writes out the type
+/// of its service needs their names.
 pub mod marker {
     pub use super::service::{AnyThread, OneThread};
     pub use crate::client::errors::{Boxed, Unchanged};

@@ -46,8 +46,8 @@ pub trait Client: Sized {
         let _ = (policy, error);
     }
 
-    /// Returns `true` if the connection of the last attempt is known, so that [`leave_connection`](Self::leave_connection)
-    /// has an effect after a response.
+    /// Returns `true` if the connection of the last attempt is known, so that
+    /// [`leave_connection`](Self::leave_connection) has an effect after a response.
     fn can_leave_connection(&self) -> bool {
         false
     }

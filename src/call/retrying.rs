@@ -133,8 +133,8 @@ impl<C: Client> CallState<C> {
         is_changed
     }
 
-    /// Reads the rest of a failed response, so that its connection can be reused. Without a deadline, keeps the response
-    /// only if its body has ended.
+    /// Reads the rest of a failed response, so that its connection can be reused. Without a deadline, keeps the
+    /// response only if its body has ended.
     async fn drain(&mut self) {
         let left = self.time_left();
         // The deadline may pass before the retry is sent, and the caller then gets this response.

@@ -247,8 +247,8 @@ impl HeldPermit {
     }
 }
 
-/// A refusal that counts at the gate until its response is judged. If the call is dropped before that, it counts for good,
-/// as the head of the response said.
+/// A refusal that counts at the gate until its response is judged. If the call is dropped before that, it counts for
+/// good, as the head of the response said.
 pub(crate) struct HeldRefusal {
     engine: Arc<Engine>,
     hold: Option<Hold>,

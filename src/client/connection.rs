@@ -47,8 +47,8 @@ impl ConnectionUsed {
             .map(Self)
     }
 
-    /// Returns `true` once the client has chosen the connection, which [`retire`](Self::retire) then keeps later requests
-    /// off.
+    /// Returns `true` once the client has chosen the connection, which [`retire`](Self::retire) then keeps later
+    /// requests off.
     pub(crate) fn is_known(&self) -> bool {
         self.0.connection_metadata().is_some()
     }

@@ -112,8 +112,8 @@ pub(crate) fn error_text(policy: &RetryPolicy, error: &dyn Any, kind: Option<Err
 }
 
 /// Walks along the source chain of an error. The deepest link that says what happened decides the kind; the links
-/// before it say how far the request got. The walk ends at the first link behind which another owner's errors are: those
-/// of the caller's own body, or of a response that was there before.
+/// before it say how far the request got. The walk ends at the first link behind which another owner's errors are:
+/// those of the caller's own body, or of a response that was there before.
 pub(crate) fn walk(policy: &RetryPolicy, error: &(dyn Error + 'static)) -> Outcome<'static> {
     ChainFacts::default().judge_chain(policy, error)
 }

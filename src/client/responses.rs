@@ -82,7 +82,8 @@ pub trait Responses<R>: sealed::Sealed + Clone + Send + 'static {
 /// The purpose for which a body is read.
 #[doc(hidden)]
 pub enum Reading<'a> {
-    /// Frees the connection for reuse if the body ends within this many bytes; otherwise dropping the response closes it.
+    /// Frees the connection for reuse if the body ends within this many bytes; otherwise dropping the response closes
+    /// it.
     Drain(usize),
     /// Shows the start of the body to a probe.
     Probe(&'a mut Inspect<'a>),
@@ -97,8 +98,8 @@ pub(super) mod sealed {
     impl Sealed for super::Opaque {}
 }
 
-/// A strategy that wraps bodies in a [`RetryBody`], which can give back the bytes that the layer has read, with errors in
-/// the form `X`. It is the default of the third type parameter of [`RetryLayer`](crate::tower::RetryLayer) and
+/// A strategy that wraps bodies in a [`RetryBody`], which can give back the bytes that the layer has read, with errors
+/// in the form `X`. It is the default of the third type parameter of [`RetryLayer`](crate::tower::RetryLayer) and
 /// [`Retry`](crate::tower::Retry), with the layer's own form of errors. Responses of reqwest keep their type.
 pub struct Wrapped<X = Boxed>(PhantomData<fn() -> X>);
 
@@ -217,7 +218,8 @@ where
     }
 }
 
-/// Returns `true` if this is hyper's own body, whose `is_end_stream` on HTTP/2 is true only after the end of the stream.
+/// Returns `true` if this is hyper's own body, whose `is_end_stream` on HTTP/2 is true only after the end of the
+/// stream.
 fn is_of_hyper<B: 'static>() -> bool {
     #[cfg(feature = "http2")]
     use hyper::body::Incoming;

@@ -30,8 +30,8 @@ use std::sync::Arc;
 /// # Ok::<(), reqwest::Error>(())
 /// ```
 ///
-/// Middlewares that are added after this one, or to what [`build`](super::build()) returns, see each attempt, such as one
-/// that signs. Several retry middlewares in one client do not multiply: only
+/// Middlewares that are added after this one, or to what [`build`](super::build()) returns, see each attempt, such as
+/// one that signs. Several retry middlewares in one client do not multiply: only
 /// the outermost retries. Without [`redirects_watched`](Self::redirects_watched) or
 /// [`redirects_off`](Self::redirects_off), it repeats only idempotent requests.
 ///

@@ -150,10 +150,10 @@ impl<X, C, A, H> RetryLayer<X, C, A, H> {
     ///
     /// <div class="warning">
     ///
-    /// Response bodies keep their error type too, and hyper's cannot hold an `IncompleteBody`. On HTTP/2 hyper ends a body
-    /// without an error if its stream is reset, or the connection goes away, with `NO_ERROR`: **the caller gets part of
-    /// the body as if it were all of it**, also with `whole_answers` once no retry is left. Compare its length with
-    /// `content-length`, or check `size_hint().lower() == 0` after its end.
+    /// Response bodies keep their error type too, and hyper's cannot hold an `IncompleteBody`. On HTTP/2 hyper ends a
+    /// body without an error if its stream is reset, or the connection goes away, with `NO_ERROR`: **the caller gets
+    /// part of the body as if it were all of it**, also with `whole_answers` once no retry is left. Compare its length
+    /// with `content-length`, or check `size_hint().lower() == 0` after its end.
     ///
     /// </div>
     ///
@@ -408,8 +408,8 @@ fn warn_of_lost_errors(policy: &RetryPolicy) {
     }
 }
 
-// The service that the layer makes needs the bound anyway. Here rustc names the service that is not `Clone`, at the call
-// that adds the layer to it.
+// The service that the layer makes needs the bound anyway. Here rustc names the service that is not `Clone`, at the
+// call that adds the layer to it.
 impl<S: Clone, X, C: Clone, A: Clone, H> Layer<S> for RetryLayer<X, C, A, H> {
     type Service = Retry<S, X, C, A, H>;
 

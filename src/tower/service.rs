@@ -50,8 +50,9 @@ pub struct OneThread;
 /// | `H` | the threads of a call | [`AnyThread`] | [`OneThread`] |
 ///
 /// It takes a request if `S` does, if the request's body can be [sent again](crate::Replay), if the response's is an
-/// `http_body::Body` with `Data = Bytes` that is `Send + Unpin`, and if the error can be boxed. With [`AnyThread`], `S`,
-/// its futures and its errors must be `Send`. See [what rustc says](crate::docs::guide#when-it-does-not-compile) otherwise.
+/// `http_body::Body` with `Data = Bytes` that is `Send + Unpin`, and if the error can be boxed. With [`AnyThread`],
+/// `S`, its futures and its errors must be `Send`. See [what rustc says](crate::docs::guide#when-it-does-not-compile)
+/// otherwise.
 ///
 /// To name it in a struct, give the [parameters](super::marker) that were set: `Retry<Client>`, or
 /// `Retry<Client, Unchanged>`. `tower::util::BoxCloneSyncService` erases it in a struct that threads share. It is ready

@@ -70,7 +70,8 @@ fn the_policy_names_nothing_of_language_models() {
     assert_eq!(wrong.collect::<Vec<_>>(), NONE);
 }
 
-/// What has one body with a feature and another without it decides otherwise as soon as another crate turns the feature on.
+/// What has one body with a feature and another without it decides otherwise as soon as another crate turns the feature
+/// on.
 #[test]
 fn no_public_item_has_another_body_without_a_feature() {
     let wrong = sources().into_iter().flat_map(|(module, text)| {

@@ -1,5 +1,5 @@
-//! What a request that succeeds at once does not cost: no copy that nobody needs, no allocation for a report that nobody
-//! sees, and a small future.
+//! What a request that succeeds at once does not cost: no copy that nobody needs, no allocation for a report that
+//! nobody sees, and a small future.
 
 use allocation_counter::measure;
 use bytes::Bytes;

@@ -5,8 +5,8 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
-/// Where the servers of tests listen. Clients take their ports from another address, so that the tens of thousands of them
-/// that wait for a while after they closed leave every port here free.
+/// Where the servers of tests listen. Clients take their ports from another address, so that the tens of thousands of
+/// them that wait for a while after they closed leave every port here free.
 pub(crate) const HOST: &str = if cfg!(target_os = "linux") {
     "127.0.0.2"
 } else {

@@ -130,8 +130,8 @@ impl<'de> Deserialize<'de> for Document {
 
 /// A document in force. Every clone of the handle, and every layer made from it, follows its changes.
 ///
-/// Each request reads it with one atomic load, and uses the document that it started with to the end. No lock is held while
-/// a document is loaded, so the functions that it names may change it too.
+/// Each request reads it with one atomic load, and uses the document that it started with to the end. No lock is held
+/// while a document is loaded, so the functions that it names may change it too.
 #[derive(Clone)]
 pub struct RetryConfig {
     shared: Arc<Shared>,
@@ -271,8 +271,8 @@ impl RetryConfig {
         Ok(Self { shared })
     }
 
-    /// Puts the document that `make` makes of the one in force into force. If another change comes first, this one is made
-    /// again on top of it, so that none is lost.
+    /// Puts the document that `make` makes of the one in force into force. If another change comes first, this one is
+    /// made again on top of it, so that none is lost.
     fn change(&self, make: impl Fn(&Value) -> Arc<Value>) -> Result<(), ConfigErrors> {
         let refuse = |cause| Err(ConfigErrors::one("the document", cause));
         let Some(_counted) = CountedChange::begin() else {

@@ -1,9 +1,9 @@
 //! The attempt under way, for layers below a retry layer that send requests of their own.
 //!
-//! A retry layer judges an attempt by its outcome, which belongs to one request. A layer below may send several: an audit
-//! record after an order, or a second copy of a request that is slow. If the last one is refused, the attempt looks as if
-//! nothing had been processed, and all of it is repeated, the order too. So such a layer calls [`sent`] before every
-//! request but the first, or stands outside of the retry layer.
+//! A retry layer judges an attempt by its outcome, which belongs to one request. A layer below may send several: an
+//! audit record after an order, or a second copy of a request that is slow. If the last one is refused, the attempt
+//! looks as if nothing had been processed, and all of it is repeated, the order too. So such a layer calls [`sent`]
+//! before every request but the first, or stands outside of the retry layer.
 //!
 //! ```
 //! use http_retry_core::attempt;
@@ -19,8 +19,8 @@
 //! ```
 //!
 //! What an attempt may have done is the sum of what its requests may have done: after `sent`, no outcome of the attempt
-//! counts as [`Reach::Unsent`](crate::Reach::Unsent) or [`Reach::Refused`](crate::Reach::Refused), so only a request that
-//! is idempotent is repeated. A call too many loses such a retry, and a call too few may send a request twice.
+//! counts as [`Reach::Unsent`](crate::Reach::Unsent) or [`Reach::Refused`](crate::Reach::Refused), so only a request
+//! that is idempotent is repeated. A call too many loses such a retry, and a call too few may send a request twice.
 //!
 //! The retry layers of this project report themselves: one further in, when it repeats a request that may have been
 //! processed, and a download, when it requests its rest.
@@ -33,8 +33,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Records that the attempt under way sends another request than the one before.
 ///
 /// Call it in the task that polls the attempt: in `Service::call` or `Middleware::handle`, in the future that these
-/// return, or in a middleware of ureq. In another task use the [`AttemptHandle`] of the request. Outside of an attempt it
-/// does nothing.
+/// return, or in a middleware of ureq. In another task use the [`AttemptHandle`] of the request. Outside of an attempt
+/// it does nothing.
 pub fn sent() {
     mark::sent();
 }

@@ -49,8 +49,8 @@ use sync::{Arc, AtomicU64, Mutex, MutexGuard, Ordering};
 /// retry after a timeout 2, and time alone adds nothing. Calls that were under way when trouble began, which is when a
 /// retry is asked for while the budget is full, pay nothing for their first two retries, unless they timed out. So a
 /// batch outlasts a short failure, and an outage of N requests is amplified by at most 1 + capacity / N, and by two
-/// attempts for each call that was under way when it began. A client of few requests is bounded by its policy's attempts
-/// instead.
+/// attempts for each call that was under way when it began. A client of few requests is bounded by its policy's
+/// attempts instead.
 ///
 /// A program that runs sessions itself counts successes by [`RetryBudget::deposit`] and pays for each retry by
 /// [`RetryBudget::withdraw`]:
@@ -372,8 +372,8 @@ impl Default for RetryBudget {
 
 impl BudgetInner {
     fn price(&self, plan: &RetryPlan, now: Duration) -> u64 {
-        // A budget without deposits counts every retry. So does that of a fleet, since each of its processes would spare
-        // calls of its own.
+        // A budget without deposits counts every retry. So does that of a fleet, since each of its processes would
+        // spare calls of its own.
         let may_spare = self.terms.per_success > 0 && matches!(self.account, Account::Local(_));
         // A timeout is no short failure: the server may hang.
         if may_spare && plan.cost == Cost::Retry {

@@ -133,8 +133,8 @@ impl fmt::Display for ConfigError {
 
 impl Error for ConfigError {}
 
-/// The error of a call that was not sent: its service limits its rate, and the [gate](crate::gate::Gate) stays closed past
-/// the call's deadline. The call ends as soon as that is known, which is usually at once.
+/// The error of a call that was not sent: its service limits its rate, and the [gate](crate::gate::Gate) stays closed
+/// past the call's deadline. The call ends as soon as that is known, which is usually at once.
 ///
 /// | stack | the error |
 /// |---|---|

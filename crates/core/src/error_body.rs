@@ -262,8 +262,8 @@ impl ErrorBody {
         self.has_zero_quota
     }
 
-    /// Returns the longest delay that a field or the prose asks for, or else the longest until a limit is reset. A delay
-    /// of zero, as in `reset after 0s`, does not count: it must not hide the delay in the headers.
+    /// Returns the longest delay that a field or the prose asks for, or else the longest until a limit is reset. A
+    /// delay of zero, as in `reset after 0s`, does not count: it must not hide the delay in the headers.
     #[must_use]
     pub fn delay(&self) -> Option<Duration> {
         let asked = self.asked_delay();
@@ -299,8 +299,8 @@ impl ErrorBody {
         times(asked.delay, asked.date)
     }
 
-    /// Returns the retry times in the prose: a delay, as in `try again in 20 s`, and a date with an offset, as in `retry
-    /// after 2026-08-21T15:00:00Z`.
+    /// Returns the retry times in the prose: a delay, as in `try again in 20 s`, and a date with an offset, as in
+    /// `retry after 2026-08-21T15:00:00Z`.
     #[must_use]
     pub fn prose_times(&self) -> Vec<RetryTime> {
         times(delay_in_prose(&self.prose), date_in_prose(&self.prose))
@@ -479,8 +479,8 @@ pub(crate) mod work {
             WORK.set(WORK.get().saturating_add(more));
         }
 
-        /// Returns the bytes of error bodies that this thread reads during the call, plus the pointers that it compares.
-        /// Use it to test that the work of a table or a classifier grows linearly with a body.
+        /// Returns the bytes of error bodies that this thread reads during the call, plus the pointers that it
+        /// compares. Use it to test that the work of a table or a classifier grows linearly with a body.
         ///
         /// ```
         /// use http_retry::policy::ErrorBody;

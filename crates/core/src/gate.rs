@@ -48,8 +48,9 @@ use std::time::Duration;
 /// The gates of services with rate limits; clones share them.
 ///
 /// After a service answers four calls in a row with 429, its gate closes for every call through a clone of this handle,
-/// for as long as the response asks; of first attempts only single probes are sent. Then the calls go in order, as fast as they succeeded before,
-/// and faster with each round. If responses state the remainder of a quota, no more calls are in flight than remain.
+/// for as long as the response asks; of first attempts only single probes are sent. Then the calls go in order, as fast
+/// as they succeeded before, and faster with each round. If responses state the remainder of a quota, no more calls are
+/// in flight than remain.
 ///
 /// Every layer, client and runner creates its own gate if none is given. Give clones of one handle to those that share
 /// a rate limit. It is used by the policies that have a [`max_gate_wait`](crate::RetryPolicyBuilder::max_gate_wait),
@@ -176,8 +177,8 @@ impl fmt::Debug for Gate {
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct GatedCall<'a> {
-    /// Host and port in lower case, without user info, a final dot of the host and a default port, such as `api.example`
-    /// or `api.example:8443`. Two authorities never share a gate.
+    /// Host and port in lower case, without user info, a final dot of the host and a default port, such as
+    /// `api.example` or `api.example:8443`. Two authorities never share a gate.
     pub authority: &'a str,
     /// The request's method.
     pub method: &'a Method,
@@ -340,8 +341,8 @@ impl Gate {
         }
     }
 
-    /// Records a refusal whose response must be read before it is judged. It counts like any other, except for its quota,
-    /// until it is confirmed or lifted. Returns `None` if there is no slot for the call any more.
+    /// Records a refusal whose response must be read before it is judged. It counts like any other, except for its
+    /// quota, until it is confirmed or lifted. Returns `None` if there is no slot for the call any more.
     #[must_use]
     pub fn hold(
         &self,
@@ -359,8 +360,8 @@ impl Gate {
         Some(Hold(permit))
     }
 
-    /// Records the end of a call whose refusal was held. A refusal counts for good, and a longer wait than its head asked
-    /// for counts. Any other end takes the refusal back.
+    /// Records the end of a call whose refusal was held. A refusal counts for good; if its body asks for a longer wait
+    /// than its head did, that one counts. Any other end takes the refusal back.
     pub fn settle(
         &self,
         hold: &Hold,
@@ -427,9 +428,9 @@ struct Waiter<'a> {
 }
 
 impl Waiter<'_> {
-    /// Completes with an error if the deadline comes first, at once if it is known that the gate stays shut for longer. Completes
-    /// with `Ok(None)` if the slot was given to another key before this call was in line, so that there is no gate for
-    /// it.
+    /// Completes with an error if the deadline comes first, at once if it is known that the gate stays shut for longer.
+    /// Completes with `Ok(None)` if the slot was given to another key before this call was in line, so that there is no
+    /// gate for it.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<CallNumber>, Option<Duration>>> {
         let deadline = self.request.deadline.unwrap_or(Duration::MAX);
         loop {

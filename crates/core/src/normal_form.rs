@@ -1,13 +1,13 @@
 //! The normal form of hosts and paths.
 //!
-//! Services, rules, dialects by host, gates and budgets compare normal forms, so another spelling of a URI does not escape
-//! them. The request itself is sent as it was written.
+//! Services, rules, dialects by host, gates and budgets compare normal forms, so another spelling of a URI does not
+//! escape them. The request itself is sent as it was written.
 //!
 //! # Source
 //!
-//! RFC 3986 sections 6.2.2 (case, percent-encoding, dot segments) and 6.2.3 (ports). Then consecutive slashes count as one,
-//! and a final dot of the host is left out: most servers and resolvers agree. A path keeps its final slash, since failovers
-//! send it, but patterns match with and without it: many servers route both to one handler.
+//! RFC 3986 sections 6.2.2 (case, percent-encoding, dot segments) and 6.2.3 (ports). Then consecutive slashes count as
+//! one, and a final dot of the host is left out: most servers and resolvers agree. A path keeps its final slash, since
+//! failovers send it, but patterns match with and without it: many servers route both to one handler.
 
 use crate::policy::rules::matches_glob;
 use crate::policy::without_port;
@@ -15,8 +15,8 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::net::Ipv6Addr;
 
-/// Returns the normal form of a path: percent-encoded only where a byte may not stand as it is, in upper case, and without
-/// dot segments and empty segments. A path that does not begin with a slash is returned as it is.
+/// Returns the normal form of a path: percent-encoded only where a byte may not stand as it is, in upper case, and
+/// without dot segments and empty segments. A path that does not begin with a slash is returned as it is.
 ///
 /// ```
 /// use http_retry_core::adapter::normal_path;
@@ -51,8 +51,8 @@ pub fn normal_authority<'a>(authority: &'a str, scheme: Option<&str>) -> Cow<'a,
     }
 }
 
-/// Like [`normal_authority`], for the authority of an `http::Uri`, whose host has no percent-encoding. Asks for the scheme
-/// only if it matters.
+/// Like [`normal_authority`], for the authority of an `http::Uri`, whose host has no percent-encoding. Asks for the
+/// scheme only if it matters.
 #[inline]
 pub(crate) fn authority_of_uri<'a, 's>(
     authority: &'a str,
@@ -65,8 +65,8 @@ pub(crate) fn authority_of_uri<'a, 's>(
     }
 }
 
-/// Like [`normal_authority`], for an authority of the crate `url`: in lower case, and without user info and a default port.
-/// Asks for the scheme only if it matters.
+/// Like [`normal_authority`], for an authority of the crate `url`: in lower case, and without user info and a default
+/// port. Asks for the scheme only if it matters.
 #[inline]
 pub fn authority_of_url<'a, 's>(
     authority: &'a str,
@@ -89,8 +89,8 @@ pub(crate) fn normal_scheme(scheme: &str) -> &str {
     }
 }
 
-/// Returns `true` if a path matches a pattern, both in their normal form. A final slash of the path does not matter, and
-/// `/v1/*` also matches `/v1`.
+/// Returns `true` if a path matches a pattern, both in their normal form. A final slash of the path does not matter,
+/// and `/v1/*` also matches `/v1`.
 pub(crate) fn matches_path(pattern: &str, path: &str) -> bool {
     let is_whole = |path: &str| pattern.strip_suffix("/*") == Some(path);
     let matches = |path: &str| matches_glob(pattern, path) || is_whole(path);
@@ -102,8 +102,8 @@ pub(crate) fn matches_path(pattern: &str, path: &str) -> bool {
 ///
 /// # Errors
 ///
-/// What a pattern must be, if no path matches this one: it begins with neither a slash nor `*`, has a query or a fragment,
-/// or leaves a `*` by `..`.
+/// What a pattern must be, if no path matches this one: it begins with neither a slash nor `*`, has a query or a
+/// fragment, or leaves a `*` by `..`.
 pub fn path_pattern(pattern: &str) -> Result<String, &'static str> {
     if !pattern.starts_with(['/', '*']) || pattern.contains(['?', '#']) {
         return Err("a path: write /v1/*");
@@ -121,8 +121,8 @@ pub fn path_pattern(pattern: &str) -> Result<String, &'static str> {
     Ok(path)
 }
 
-/// Returns the normal form of a pattern for hosts: a host, optionally with a port, and optionally with a `*` for its first
-/// labels.
+/// Returns the normal form of a pattern for hosts: a host, optionally with a port, and optionally with a `*` for its
+/// first labels.
 ///
 /// # Errors
 ///
@@ -174,8 +174,8 @@ pub(crate) fn has_valid_port(host: &str) -> bool {
     }
 }
 
-/// Returns `true` if an authority of ASCII is in its normal form, and has neither a port that may be a default nor an IPv6
-/// address. Most are, and each call asks, so the usual lengths take no loop.
+/// Returns `true` if an authority of ASCII is in its normal form, and has neither a port that may be a default nor an
+/// IPv6 address. Most are, and each call asks, so the usual lengths take no loop.
 #[inline(always)]
 fn is_plain_authority(authority: &[u8]) -> bool {
     match (authority.first_chunk(), authority.last_chunk()) {
@@ -307,8 +307,8 @@ fn rewritten_path(path: &str) -> Cow<'_, str> {
     Cow::Owned(resolved("", below, |_| false).unwrap_or_default())
 }
 
-/// Joins the segments of a path below `start`: carries out the dot segments, for which an empty segment is one too, and then
-/// leaves the empty ones out. Returns `None` if `..` leads out of a segment that must not be left.
+/// Joins the segments of a path below `start`: carries out the dot segments, for which an empty segment is one too, and
+/// then leaves the empty ones out. Returns `None` if `..` leads out of a segment that must not be left.
 fn resolved(start: &str, segments: &str, is_final: impl Fn(&str) -> bool) -> Option<String> {
     let mut path = start.to_owned();
     let mut segments = segments.split('/').peekable();

@@ -350,8 +350,8 @@ fn named<'a, T>(items: &'a [(Arc<str>, T)], name: &str) -> Option<&'a T> {
     items.find_map(|(own, item)| (**own == *name).then_some(item))
 }
 
-/// Returns host and port of a URI, or else of `host`, in their normal form: in lower case, without user info, a final dot
-/// of the host and a default port.
+/// Returns host and port of a URI, or else of `host`, in their normal form: in lower case, without user info, a final
+/// dot of the host and a default port.
 #[inline]
 pub fn public_authority<'a>(
     uri: &'a Uri,

@@ -43,8 +43,8 @@ use std::time::Duration;
 /// 2. `retry-after`: seconds, with or without decimals (rounded up to a millisecond), a Unix time, or a date.
 /// 3. `x-retry-after`, `x-retry-in`, and others whose names say what they hold: `x-retry-after-milliseconds`,
 ///    `retry-after-seconds`, `x-throttle-wait-seconds`.
-/// 4. The retry time of a limit that was met: `x-ratelimit-retry-after`, `x-rate-limit-retry-after-seconds` and similar.
-///    Some servers send it with every response, so it counts on a 429, and elsewhere if the quota is spent.
+/// 4. The retry time of a limit that was met: `x-ratelimit-retry-after`, `x-rate-limit-retry-after-seconds` and
+/// similar. Some servers send it with every response, so it counts on a 429, and elsewhere if the quota is spent.
 /// 5. If a quota is spent, its reset: `ratelimit` with `ratelimit-policy`, and `ratelimit-reset`, `x-ratelimit-reset`,
 ///    `x-ratelimit-reset-tokens`, `ratelimit-resettime`, `x-ratelimit-next` and similar. If several quotas are spent,
 ///    the latest reset counts. A quota is spent if nothing remains of it; on a 429 that names no spent quota, also if
@@ -59,8 +59,8 @@ use std::time::Duration;
 /// back after its policy's window. A quota of calls in flight (`concurrent-requests`) has no window: only its own `t`
 /// counts.
 ///
-/// A date is an HTTP-date, also with `UTC` or an offset in place of `GMT` or without a weekday, or an ISO 8601 date with
-/// an offset.
+/// A date is an HTTP-date, also with `UTC` or an offset in place of `GMT` or without a weekday, or an ISO 8601 date
+/// with an offset.
 ///
 /// A header that cannot be read is skipped and listed in [`ServerHints::unreadable`]. A time in the past asks for no
 /// wait. Dates are relative to the time at the sender, which is the response's own `date` plus its `age`; if `date` is

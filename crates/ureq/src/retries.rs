@@ -39,7 +39,8 @@ pub struct Retries {
 }
 
 impl Retries {
-    /// Retries by this policy, with a default budget for each service or host and a gate of their own, on the system's clock.
+    /// Retries by this policy, with a default budget for each service or host and a gate of their own, on the system's
+    /// clock.
     #[must_use]
     pub fn new(policy: RetryPolicy) -> Self {
         Self {

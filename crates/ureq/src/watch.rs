@@ -3,9 +3,9 @@
 //! ureq returns one error for a request, and does not say how far it got or if a redirect came before. Its parts run in
 //! the thread of the request, so an attempt is watched by a thread-local: the resolver is asked once for each request
 //! that goes out, a redirect being one more, and the first write on a connection is the first byte that a server may
-//! see. A middleware below may send requests by another agent: one with retries adds its own to those of the attempt, and
-//! others are those that the middleware reports. The same parts cut an attempt at its time limit, which ends with the
-//! response's head: ureq's own limits over more than one phase include the body.
+//! see. A middleware below may send requests by another agent: one with retries adds its own to those of the attempt,
+//! and others are those that the middleware reports. The same parts cut an attempt at its time limit, which ends with
+//! the response's head: ureq's own limits over more than one phase include the body.
 
 use http::Uri;
 use http_retry_core::adapter::{AttemptFlags, LayerId, outermost};

@@ -118,8 +118,8 @@ pub(super) fn kind_by_connector(link: &(dyn Error + 'static)) -> Option<ErrorKin
     is_bad_request.then_some(ErrorKind::Request)
 }
 
-/// Reads an error of reqwest by its own kind. `is_connect`, `is_timeout` and `is_dns` are no facts about it: they search
-/// the whole chain, up to an error of the caller's own body.
+/// Reads an error of reqwest by its own kind. `is_connect`, `is_timeout` and `is_dns` are no facts about it: they
+/// search the whole chain, up to an error of the caller's own body.
 #[cfg(feature = "reqwest")]
 fn read_reqwest(error: &::reqwest::Error) -> Link {
     if error.is_builder() {

@@ -174,8 +174,8 @@ fn middleware_ending(error: &anyhow::Error) -> Ending {
     }
 }
 
-/// Through the tower layer over a client of `reqwest::Request`, which can neither fail by itself nor have extensions; its
-/// reports are those in the responses.
+/// Through the tower layer over a client of `reqwest::Request`, which can neither fail by itself nor have extensions;
+/// its reports are those in the responses.
 pub(super) fn directly(case: &Case) -> Played {
     let bench = Bench::of(case);
     let script = bench.script.clone();

@@ -1,5 +1,5 @@
-//! Spellings of one URI: none of them leaves its service, its rules, its dialect, its gate or its budget, and each is sent
-//! as it was written.
+//! Spellings of one URI: none of them leaves its service, its rules, its dialect, its gate or its budget, and each is
+//! sent as it was written.
 
 use super::{Service, ServiceRoute, Services, retries};
 use http::{Method, Request};

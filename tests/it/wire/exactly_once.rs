@@ -1,8 +1,8 @@
-//! Thousands of requests, each against a network that fails in its own way: what must happen once happens once, and what
-//! can succeed does.
+//! Thousands of requests, each against a network that fails in its own way: what must happen once happens once, and
+//! what can succeed does.
 //!
-//! A failure names its seed; `HTTP_RETRY_SEED=<seed> cargo test --all-features --test it exactly_once` plays that one alone.
-//! `HTTP_RETRY_SCHEDULES=20000` in its place plays so many of each kind, half of them on either stack.
+//! A failure names its seed; `HTTP_RETRY_SEED=<seed> cargo test --all-features --test it exactly_once` plays that one
+//! alone. `HTTP_RETRY_SCHEDULES=20000` in its place plays so many of each kind, half of them on either stack.
 
 mod client;
 mod elsewhere;
@@ -114,7 +114,8 @@ async fn outcome(schedule: &Schedule) -> Result<(Option<u16>, Vec<Received>), In
     .await
 }
 
-/// What comes of a schedule whose request a client of these settings sends to this URL, and what the server has in the end.
+/// What comes of a schedule whose request a client of these settings sends to this URL, and what the server has in the
+/// end.
 async fn sent<F>(
     schedule: &Schedule,
     send: impl FnOnce(Settings<Steered>, String) -> F,

@@ -1,6 +1,7 @@
 //! HTTP/2 frame by frame: a server that refuses, resets and goes away on purpose, and what retries make of it.
 //!
-//! Its frames are written by hand, since no HTTP/2 library lets a server leave out of its GOAWAY a stream that it has read.
+//! Its frames are written by hand, since no HTTP/2 library lets a server leave out of its GOAWAY a stream that it has
+//! read.
 
 mod frames;
 pub(crate) mod server;

@@ -1,5 +1,5 @@
-//! A request whose own body fails was sent in part: whatever the body's error says of its own source, it says nothing of
-//! the request.
+//! A request whose own body fails was sent in part: whatever the body's error says of its own source, it says nothing
+//! of the request.
 
 pub(crate) mod failing;
 

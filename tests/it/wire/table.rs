@@ -35,8 +35,8 @@ async fn every_row_of_the_two_tables() {
     check_design(&table);
 }
 
-/// As many runs of each row on several threads, or as many as `HTTP_RETRY_ROWS` says: a meaning that depends on which of
-/// two tasks comes first changes only there.
+/// As many runs of each row on several threads, or as many as `HTTP_RETRY_ROWS` says: a meaning that depends on which
+/// of two tasks comes first changes only there.
 const RUNS: usize = 1;
 
 /// A limit that passes by itself, since the clock of several threads cannot be moved.

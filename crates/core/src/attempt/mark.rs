@@ -62,8 +62,8 @@ pub fn outermost() -> Option<LayerId> {
 
 /// What an attempt of a layer has done, as its client and the layers below report it while it is polled.
 ///
-/// The mark of the attempt under way is a thread-local, so it costs no allocation and works even if a request's extensions
-/// are private. An attempt that continues in another task loses it.
+/// The mark of the attempt under way is a thread-local, so it costs no allocation and works even if a request's
+/// extensions are private. An attempt that continues in another task loses it.
 #[derive(Debug, Default)]
 pub struct AttemptFlags(AtomicU8);
 

@@ -91,8 +91,8 @@ impl ServiceBudgets {
     /// Creates a handle whose budgets `make` creates from the name of a service or host, such as budgets whose tokens
     /// several processes share.
     ///
-    /// `make` is called again for a name that was dropped, and once for each of several threads that use a new name at the
-    /// same time; the budget that is ready first is kept. No lock is held meanwhile.
+    /// `make` is called again for a name that was dropped, and once for each of several threads that use a new name at
+    /// the same time; the budget that is ready first is kept. No lock is held meanwhile.
     ///
     /// ```
     /// use http_retry::{RetryBudget, ServiceBudgets};

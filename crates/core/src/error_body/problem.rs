@@ -1,5 +1,5 @@
-//! Cloudflare's own error pages as `application/problem+json`, which state whether a retry can help. Read without a JSON
-//! parser, since the core may be built without one.
+//! Cloudflare's own error pages as `application/problem+json`, which state whether a retry can help. Read without a
+//! JSON parser, since the core may be built without one.
 
 /// The most bytes that are scanned: such a page has less than 1,500.
 const MAX_BYTES: usize = 4 * 1024;

@@ -216,8 +216,8 @@ impl Controller {
         permit
     }
 
-    /// Records a success. `is_first` is `true` for the call's first attempt. Returns `true` if it contradicts a cooldown,
-    /// which ends.
+    /// Records a success. `is_first` is `true` for the call's first attempt. Returns `true` if it contradicts a
+    /// cooldown, which ends.
     pub(crate) fn succeeded(
         &mut self,
         now: u64,

@@ -42,8 +42,8 @@ pub struct Permit {
     pub hears_quotas: bool,
 }
 
-/// The right to send one call, which was refused. The refusal counts until its response is judged: it must be returned with
-/// [`Gate::confirm`](super::Gate::confirm) or [`Gate::lift`](super::Gate::lift).
+/// The right to send one call, which was refused. The refusal counts until its response is judged: it must be returned
+/// with [`Gate::confirm`](super::Gate::confirm) or [`Gate::lift`](super::Gate::lift).
 #[derive(Debug)]
 #[must_use]
 pub struct Hold(pub(super) Permit);
@@ -198,8 +198,8 @@ impl Slot {
         before.is_ok() || before == Err(key.0)
     }
 
-    /// Reuses the slot for another key, and moves the state of the old one to `evicted`. Returns `false` if the slot is in
-    /// use after all.
+    /// Reuses the slot for another key, and moves the state of the old one to `evicted`. Returns `false` if the slot is
+    /// in use after all.
     fn reassign(&self, key: GateKey, evicted: &mut Option<Box<KeyState>>) -> bool {
         let mut guard = self.lock();
         // A call may have entered since the slot was chosen.

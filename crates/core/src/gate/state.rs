@@ -57,8 +57,8 @@ pub struct GateRequest {
 pub struct Passed {
     /// The time spent waiting.
     pub waited: Duration,
-    /// The right to send the call, or `None` if the gate has no slot for it. If its deadline comes first, the error holds
-    /// the time until the gate opens, if the call ended early for it.
+    /// The right to send the call, or `None` if the gate has no slot for it. If its deadline comes first, the error
+    /// holds the time until the gate opens, if the call ended early for it.
     pub place: Result<Option<Permit>, Option<Duration>>,
 }
 
@@ -128,7 +128,8 @@ impl KeyState {
         self.queue.take_wakers()
     }
 
-    /// Adds a waiter that waits for at most `patience`, and ends if the gate is shut for this time, if any. It polls at once.
+    /// Adds a waiter that waits for at most `patience`, and ends if the gate is shut for this time, if any. It polls at
+    /// once.
     pub(super) fn join(
         &mut self,
         kind: CallKind,
@@ -271,7 +272,8 @@ impl KeyState {
         self.serve(counters);
     }
 
-    /// Admits all waiters whose turn has come, as if each turn had been polled on time, and wakes those that will have none.
+    /// Admits all waiters whose turn has come, as if each turn had been polled on time, and wakes those that will have
+    /// none.
     fn serve(&mut self, counters: &Counters) {
         self.admit(counters);
         let shut = [false, true].map(|is_newcomer| self.controller.shut_until(is_newcomer));

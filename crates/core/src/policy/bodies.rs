@@ -48,8 +48,8 @@ pub trait Rewrite: Send + Sync {
 /// A change of a request: it gets the headers and the body, may change the headers, and returns the next body, or
 /// `None` if there is no better one. The request is then not sent again.
 ///
-/// The layer adjusts `content-length` and removes `transfer-encoding` and `trailer`. A changed body needs a changed digest;
-/// a signed or encoded body must stay as it is.
+/// The layer adjusts `content-length` and removes `transfer-encoding` and `trailer`. A changed body needs a changed
+/// digest; a signed or encoded body must stay as it is.
 pub type RewriteBody = Box<dyn Fn(&mut HeaderMap, &[u8]) -> Option<Rewritten> + Send + Sync>;
 
 /// A function that gets the headers and body of a request, may change the headers, and returns another body.

@@ -231,9 +231,9 @@ impl RetryPolicyBuilder {
     /// - `x-amzn-errortype` with the name of a throttle makes any 4xx one.
     /// - `x-should-retry` and `stripe-should-retry`: `false` stops, whatever a dialect says; `true` makes a response
     ///   that would not be repeated worth another attempt, as one that may have been processed.
-    /// - `application/problem+json` with the members `"retryable": false` and `"cloudflare_error": true` stops, whatever
-    ///   a dialect says: Cloudflare's own page for an origin that no retry reaches. The layer reads such a body (for at
-    ///   most 2 s, and counts its first 4 KiB) only before a retry.
+    /// - `application/problem+json` with the members `"retryable": false` and `"cloudflare_error": true` stops,
+    ///   whatever a dialect says: Cloudflare's own page for an origin that no retry reaches. The layer reads such a
+    ///   body (for at most 2 s, and counts its first 4 KiB) only before a retry.
     pub fn header_rules(self, header_rules: bool) -> Self {
         self.with(|settings| settings.classifiers.header_rules = header_rules)
     }

@@ -12,9 +12,9 @@ use std::fmt;
 ///
 #[doc = include_str!("classify/statuses.md")]
 ///
-/// A 421 is repeated on another connection, if the layer knows the one that it came over: with hyper-util's client below,
-/// and an attempt that had a time limit or followed a failed one. A 408 within a second of its attempt's start comes from
-/// a server that closes idle connections; the first of a call is repeated at once.
+/// A 421 is repeated on another connection, if the layer knows the one that it came over: with hyper-util's client
+/// below, and an attempt that had a time limit or followed a failed one. A 408 within a second of its attempt's start
+/// comes from a server that closes idle connections; the first of a call is repeated at once.
 ///
 /// A status that is repeated for every method says that the request was not processed. An overload does not: a proxy
 /// may report it after the server behind it has processed the request.
@@ -32,8 +32,8 @@ use std::fmt;
 ///
 /// # Source
 ///
-/// RFC 9110 sections 10.2.3 (Retry-After), 15.5.9 (408), 15.5.14 (413), 15.5.20 (421) and 15.6.4 (503); RFC 6585 section
-/// 4 (429); RFC 8470 section 5.2 (425). 520 to 530 and 599 are proxies' own, 529 is an overloaded LLM API.
+/// RFC 9110 sections 10.2.3 (Retry-After), 15.5.9 (408), 15.5.14 (413), 15.5.20 (421) and 15.6.4 (503); RFC 6585
+/// section 4 (429); RFC 8470 section 5.2 (425). 520 to 530 and 599 are proxies' own, 529 is an overloaded LLM API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Class {
@@ -316,8 +316,8 @@ pub(crate) fn standard_status(status: StatusCode, invited: impl Fn() -> bool) ->
     }
 }
 
-/// The entry for a 421 on a connection that the next attempt can avoid, once: RFC 9110 section 15.5.20 allows any method
-/// to be repeated on another connection. Else a 421 is permanent.
+/// The entry for a 421 on a connection that the next attempt can avoid, once: RFC 9110 section 15.5.20 allows any
+/// method to be repeated on another connection. Else a 421 is permanent.
 pub(crate) const MISDIRECTED: (Class, Reach) = (Class::Transient, Reach::Refused);
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The decisions of a session: a plan that is still to be paid for, or a reason to stop; and the reasons for not resuming
-//! a download.
+//! The decisions of a session: a plan that is still to be paid for, or a reason to stop; and the reasons for not
+//! resuming a download.
 
 use super::bodies::RewriteBody;
 use super::rules::{DecidedBy, OutcomeList};

@@ -34,8 +34,8 @@ impl RetryPolicy {
         text
     }
 
-    /// Returns the fields that a document or a preset in it has set: each with its effective value and its origin, which
-    /// is a place in the document or the name of the preset. Empty for a policy that code has built.
+    /// Returns the fields that a document or a preset in it has set: each with its effective value and its origin,
+    /// which is a place in the document or the name of the preset. Empty for a policy that code has built.
     ///
     /// ```
     /// let policy = http_retry::RetryPolicy::background(); // `RetryConfig::routes` has those of a document

@@ -9,8 +9,8 @@ use std::borrow::Cow;
 
 /// Headers that only a client sets, since it knows the message and the connection.
 ///
-/// `host` is not among them: it names the target, like the URI, and a gateway may need another one. Nor are `expect` and
-/// `content-encoding`, which do not say where a message ends.
+/// `host` is not among them: it names the target, like the URI, and a gateway may need another one. Nor are `expect`
+/// and `content-encoding`, which do not say where a message ends.
 ///
 /// # Source
 ///

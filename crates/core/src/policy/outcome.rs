@@ -314,8 +314,8 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// Returns `true` for a 421 after [`on_leavable_connection`](Self::on_leavable_connection): a retry must not use the
-    /// same connection.
+    /// Returns `true` for a 421 after [`on_leavable_connection`](Self::on_leavable_connection): a retry must not use
+    /// the same connection.
     #[must_use]
     pub fn is_misdirected(&self) -> bool {
         self.misdirected
@@ -367,8 +367,8 @@ impl<'a> Outcome<'a> {
     }
 
     /// Returns the values of a response header, or of one part of it by name: `left` in `used=3, left=2`, split at `,`,
-    /// `;` and `&`. The values of a line with a list are its elements, and then the line itself. The first 8 lines of the
-    /// header count, each of at most 1,024 bytes.
+    /// `;` and `&`. The values of a line with a list are its elements, and then the line itself. The first 8 lines of
+    /// the header count, each of at most 1,024 bytes.
     ///
     /// ```
     /// use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};

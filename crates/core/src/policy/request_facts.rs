@@ -166,8 +166,8 @@ impl Attempt {
 
 /// The request that an outcome belongs to, as a classifier sees it: its method, its destination, and if it carries an
 /// idempotency key. Host and path are in their normal form ([`normal_path`]), so that
-/// another spelling of a URI is the same destination. It never holds a query, and `Debug` does not show the path: both may
-/// hold a secret.
+/// another spelling of a URI is the same destination. It never holds a query, and `Debug` does not show the path: both
+/// may hold a secret.
 ///
 /// ```
 /// use http::{HeaderMap, Method};

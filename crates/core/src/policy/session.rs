@@ -23,8 +23,8 @@ mod step;
 pub(in crate::policy) use refusal::MIN_GATED_WAIT;
 pub use refusal::Refusal;
 
-/// The least wait before an attempt that no token pays for and no rule sets the delay of. A server that asks for less has
-/// not said when to come back: nothing else would bound the attempts.
+/// The least wait before an attempt that no token pays for and no rule sets the delay of. A server that asks for less
+/// has not said when to come back: nothing else would bound the attempts.
 pub(in crate::policy) const MIN_UNPAID_WAIT: Duration = Duration::from_millis(100);
 
 /// The longest random delay that is added to a wait that the server asks for.
@@ -283,8 +283,8 @@ impl RetrySession {
                 deadline: None,
                 ..self.own.clone()
             },
-            // Only retries start anew: the attempts, the doubt, the time spent at a gate and what happens once belong to
-            // the request.
+            // Only retries start anew: the attempts, the doubt, the time spent at a gate and what happens once belong
+            // to the request.
             counts: SessionCounts {
                 retries: 0,
                 refusals: 0,

@@ -1,5 +1,5 @@
-//! The most that one request can cost under a policy, its rules included: the sources of repeated attempts, added up. The
-//! cost of a request that fails over is the sum or the maximum of the costs of its policies.
+//! The most that one request can cost under a policy, its rules included: the sources of repeated attempts, added up.
+//! The cost of a request that fails over is the sum or the maximum of the costs of its policies.
 
 use super::{Jitter, RetryPolicy, Settings};
 use crate::policy::rules::{Action, Counter, Rule, ServerDelays, Wait};

@@ -79,8 +79,9 @@ impl Rebase {
         }
     }
 
-    /// Returns the same target below the new base URL: its path in the normal form, so that it is found below the old base
-    /// URL however it is written, and does not leave the new one by `..`. Returns `None` if that is not a valid URI.
+    /// Returns the same target below the new base URL: its path in the normal form, so that it is found below the old
+    /// base URL however it is written, and does not leave the new one by `..`. Returns `None` if that is not a valid
+    /// URI.
     pub fn of(&self, target: &Uri) -> Option<Uri> {
         let path = self.path_of(&normal_path(target.path()));
         let path = match target.query() {

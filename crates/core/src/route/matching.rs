@@ -106,9 +106,9 @@ fn matches_authority(pattern: &str, authority: &str, scheme: Option<&str>) -> bo
 
 /// Values by host pattern: an exact host such as `api.example.com`, or `*.example.com` for every host below one.
 ///
-/// A lookup hashes the host and each of its suffixes, so its cost depends on the number of labels in the host, and not on
-/// the number of patterns. Patterns and hosts are compared without regard to case, and as they are: a pattern with a port
-/// matches only a host with the same port.
+/// A lookup hashes the host and each of its suffixes, so its cost depends on the number of labels in the host, and not
+/// on the number of patterns. Patterns and hosts are compared without regard to case, and as they are: a pattern with a
+/// port matches only a host with the same port.
 ///
 /// ```
 /// use http_retry_core::adapter::HostMap;
@@ -142,8 +142,8 @@ impl<T> HostMap<T> {
         values.or_default().push(value);
     }
 
-    /// Returns the values of all patterns that match a host: those of the host itself first, then those of a longer suffix
-    /// before those of a shorter one.
+    /// Returns the values of all patterns that match a host: those of the host itself first, then those of a longer
+    /// suffix before those of a shorter one.
     pub fn get(&self, host: &str) -> impl Iterator<Item = &T> {
         let host = if host.bytes().any(|byte| byte.is_ascii_uppercase()) {
             Cow::Owned(host.to_ascii_lowercase())

@@ -34,8 +34,8 @@ pub(super) enum NumberUnit {
 
 /// The number of seconds from which a number is a Unix time: 2001-09-09, or a wait of more than 31 years.
 const UNIX_SECONDS: u64 = 1_000_000_000;
-/// The number from which a Unix time is in milliseconds: 2001-09-09, or the year 33658 in seconds. Those in microseconds
-/// and nanoseconds begin a thousand times later each.
+/// The number from which a Unix time is in milliseconds: 2001-09-09, or the year 33658 in seconds. Those in
+/// microseconds and nanoseconds begin a thousand times later each.
 const UNIX_MILLISECONDS: u64 = 1_000 * UNIX_SECONDS;
 const UNIX_MICROSECONDS: u64 = 1_000 * UNIX_MILLISECONDS;
 const UNIX_NANOSECONDS: u64 = 1_000 * UNIX_MICROSECONDS;

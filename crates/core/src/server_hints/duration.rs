@@ -48,8 +48,8 @@ pub(super) fn bare(text: &str, unit: u128) -> Option<Duration> {
     rest.is_empty().then(|| whole_millis(number.times(unit)))
 }
 
-/// Returns the constructor for a whole number of this unit: most numbers are whole, and skip the 128-bit division, which
-/// takes several times as long.
+/// Returns the constructor for a whole number of this unit: most numbers are whole, and skip the 128-bit division,
+/// which takes several times as long.
 fn whole_unit(unit: u128) -> Option<fn(u64) -> Duration> {
     match unit {
         SECOND => Some(Duration::from_secs),

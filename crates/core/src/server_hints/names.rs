@@ -1,8 +1,8 @@
 //! The names of headers that carry a retry hint, and what a name says about its value.
 //!
 //! No standard defines most of them. A name counts if its words say what it holds: `retry` or `reset`, and then words
-//! for a time and for the unit of its number, as in `x-ratelimit-reset-after-ms`. A header with the name of a service in
-//! it is that service's own, and a dialect's matter.
+//! for a time and for the unit of its number, as in `x-ratelimit-reset-after-ms`. A header with the name of a service
+//! in it is that service's own, and a dialect's matter.
 
 use super::date::NumberUnit;
 use std::fmt;

@@ -105,8 +105,8 @@ impl Quotas {
         Self(all)
     }
 
-    /// Returns the longest wait that the quotas ask of a refused call. If the response was not `throttled`, only the spent
-    /// ones count: some servers send such a header with every response.
+    /// Returns the longest wait that the quotas ask of a refused call. If the response was not `throttled`, only the
+    /// spent ones count: some servers send such a header with every response.
     pub(super) fn asked(&self, throttled: bool) -> Option<RequestedDelay> {
         let refused = |quota: &&StatedQuota| throttled || quota.level == Level::Spent;
         let asked = self.0.iter().filter(refused);

@@ -120,8 +120,8 @@ impl Service {
     }
 
     /// Matches requests with this path, in which `*` matches any text; `/v1/*` also matches `/v1`. The path starts with
-    /// `/` or `*`, and has no query. It is compared in its normal form, and a final slash is ignored: `//v1/./%70ay/` is
-    /// `/v1/pay`. If called more than once, one of the paths must match.
+    /// `/` or `*`, and has no query. It is compared in its normal form, and a final slash is ignored: `//v1/./%70ay/`
+    /// is `/v1/pay`. If called more than once, one of the paths must match.
     pub fn path(mut self, path: &str) -> Self {
         self.place.add_path(path);
         self
@@ -235,8 +235,8 @@ impl ServiceRoute {
     }
 
     /// Matches requests with this path, in which `*` matches any text; `/v1/*` also matches `/v1`. The path starts with
-    /// `/` or `*`, and has no query. It is compared in its normal form, and a final slash is ignored: `//v1/./%70ay/` is
-    /// `/v1/pay`. If called more than once, one of the paths must match.
+    /// `/` or `*`, and has no query. It is compared in its normal form, and a final slash is ignored: `//v1/./%70ay/`
+    /// is `/v1/pay`. If called more than once, one of the paths must match.
     pub fn path(mut self, path: &str) -> Self {
         self.place.add_path(path);
         self

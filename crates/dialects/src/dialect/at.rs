@@ -62,8 +62,8 @@ impl Location {
         Self(header(name).map(LocationKind::Starts))
     }
 
-    /// A segment of the request's path, without empty ones: `appX` at index 1 of `/v0/appX/orders`. It names the limit of
-    /// one tenant or one collection; only [`Interpretation::scope_from`](super::Interpretation::scope_from) uses it.
+    /// A segment of the request's path, without empty ones: `appX` at index 1 of `/v0/appX/orders`. It names the limit
+    /// of one tenant or one collection; only [`Interpretation::scope_from`](super::Interpretation::scope_from) uses it.
     pub fn path_segment(index: usize) -> Self {
         Self(Ok(LocationKind::Segment(index)))
     }
@@ -77,8 +77,8 @@ impl Location {
         Self(Pointer::parse(pointer).map(LocationKind::Json))
     }
 
-    /// The prose of the body: `try again in 20 s`, or a date with an offset, as in `retry after 2026-08-21T15:00:00Z`. The
-    /// unit is ignored.
+    /// The prose of the body: `try again in 20 s`, or a date with an offset, as in `retry after 2026-08-21T15:00:00Z`.
+    /// The unit is ignored.
     pub fn prose() -> Self {
         Self(Ok(LocationKind::Prose))
     }

@@ -64,9 +64,9 @@ impl Dialects {
         built_in.fold(empty, |all, (host, dialect)| all.host(host, dialect))
     }
 
-    /// Adds a host, such as `api.example.com` or `*.example.com`, and its dialect. If several patterns match a request, the
-    /// one that was added last decides. The port of a request is ignored. The policy's `build` rejects a host with a port,
-    /// anything that is not a host, and more than 65,536 hosts, the built-in ones included.
+    /// Adds a host, such as `api.example.com` or `*.example.com`, and its dialect. If several patterns match a request,
+    /// the one that was added last decides. The port of a request is ignored. The policy's `build` rejects a host with
+    /// a port, anything that is not a host, and more than 65,536 hosts, the built-in ones included.
     pub fn host(mut self, host: impl Into<String>, dialect: Dialect) -> Self {
         let host = host.into();
         // `check` rejects what is no pattern.

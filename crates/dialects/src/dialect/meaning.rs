@@ -143,9 +143,9 @@ impl Interpretation {
         })
     }
 
-    /// Sets the shortest delay to the rest of the limit's window, of which each begins at a multiple of its length since
-    /// 1970: with 15 minutes, at the full hour and at a quarter, half and three quarters past it. The time is that of the
-    /// response's `date`; without one, the whole window is waited for. A window must be longer than 0.
+    /// Sets the shortest delay to the rest of the limit's window, of which each begins at a multiple of its length
+    /// since 1970: with 15 minutes, at the full hour and at a quarter, half and three quarters past it. The time is
+    /// that of the response's `date`; without one, the whole window is waited for. A window must be longer than 0.
     pub fn until_next(self, window: Duration) -> Self {
         let refused = window
             .is_zero()
@@ -180,8 +180,8 @@ impl Interpretation {
         }
     }
 
-    /// Adds a scope that applies if a condition on the head, or on the body of a row that tests it, holds. The first one
-    /// that holds precedes [`Interpretation::scope`].
+    /// Adds a scope that applies if a condition on the head, or on the body of a row that tests it, holds. The first
+    /// one that holds precedes [`Interpretation::scope`].
     pub(super) fn scope_where(mut self, condition: Condition, scope: Scope) -> Self {
         self.scope_where.push((condition, scope));
         self

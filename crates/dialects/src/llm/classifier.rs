@@ -15,8 +15,8 @@ use http_retry_core::policy::{Class, Classify, ErrorBody, Outcome, Verdict};
 /// length, content policy), and a throttle that names a limit of two hours or longer, the usage limit of a plan or a
 /// session, or money, in a code, in `limit_source` or in its message (unless the message itself says when to try
 /// again); `Limit N, Requested M` with M above N; 401, 402, 403, 404; 408, 409, 425, 429, 498 by code, 499 and 5xx but
-/// 501 and 505; throttling codes at 400; `x-should-retry: true`. A problem type that ends in `quota-exceeded` (RateLimit
-/// draft) is a rate limit, unlike the code `quota_exceeded`.
+/// 501 and 505; throttling codes at 400; `x-should-retry: true`. A problem type that ends in `quota-exceeded`
+/// (RateLimit draft) is a rate limit, unlike the code `quota_exceeded`.
 ///
 /// Its rules are the rows of [`Dialect::llm`](crate::dialect::Dialect::llm), which a policy can use like any other
 /// dialect. This classifier precedes the policy's dialect, and can inspect successes.

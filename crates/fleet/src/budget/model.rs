@@ -146,8 +146,8 @@ impl StoredBucket {
         self.tokens = tokens.saturating_sub(unreported).clamp(least, most);
     }
 
-    /// Returns what successes earn at least in the time since the last one, while the bucket has less than a few retries
-    /// cost.
+    /// Returns what successes earn at least in the time since the last one, while the bucket has less than a few
+    /// retries cost.
     fn fill_to_the_floor(
         &mut self,
         report: &BudgetReport,

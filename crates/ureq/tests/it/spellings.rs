@@ -1,5 +1,5 @@
-//! A service that must not be repeated, at a URL that is written in another way each time: it is sent once, by thousands
-//! of scripts.
+//! A service that must not be repeated, at a URL that is written in another way each time: it is sent once, by
+//! thousands of scripts.
 //!
 //! `HTTP_RETRY_SCHEDULES=100000 cargo test -p http-retry-ureq spellings` plays as many.
 

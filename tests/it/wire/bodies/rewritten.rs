@@ -150,7 +150,8 @@ async fn a_rewritten_body_is_framed_by_its_own_length() {
     for stack in STACKS {
         for (function, own) in FUNCTIONS.iter().flat_map(|one| OWN.map(|own| (*one, own))) {
             let why = format!("{stack:?} {function:?} {own:?}");
-            // A client does not read a stream past the announced length, so its end is not known and it is not rewritten.
+            // A client does not read a stream past the announced length, so its end is not known and it is not
+            // rewritten.
             let is_stream = matches!(stack, Stack::TowerStream | Stack::ReqwestStream);
             if is_stream && own.iter().any(|(name, _)| *name == "content-length") {
                 continue;

@@ -1,5 +1,5 @@
-//! The same with bodies that fail on the way, by any error that a source of bytes may have: what may have been processed
-//! is not sent again, whatever the error says of its source.
+//! The same with bodies that fail on the way, by any error that a source of bytes may have: what may have been
+//! processed is not sent again, whatever the error says of its source.
 
 use super::super::connections::client::{Settings, Speaks, bare_reqwest};
 use super::super::own_bodies::failing::{FAILURES, Failing, Failure, Sources};

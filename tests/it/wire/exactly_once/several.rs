@@ -1,5 +1,5 @@
-//! The same with attempts that are several requests, the request itself and a record of it: what may have been processed
-//! is not sent again because the record was refused.
+//! The same with attempts that are several requests, the request itself and a record of it: what may have been
+//! processed is not sent again because the record was refused.
 
 use super::super::connections::client::{Settings, Speaks, bare_hyper, bare_reqwest};
 use super::super::schedules::{InVain, play_all, unless_lost};

@@ -1,4 +1,5 @@
-//! The same with a service that must not be repeated, at a URL that is written in another way each time: it is sent once.
+//! The same with a service that must not be repeated, at a URL that is written in another way each time: it is sent
+//! once.
 
 use super::super::connections::client::{Stack, without_waits};
 use super::super::schedules::{

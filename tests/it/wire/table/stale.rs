@@ -47,8 +47,8 @@ impl Service<Request<Payload>> for StaleThenSend {
             loop {
                 let end = Arc::new(End::default());
                 let sent = send_to_stale(&url, request.clone(), &end).await;
-                // On several threads, the connection may notice its end first, and the pool then makes another one. Or it
-                // has looked for its end just before it is told, and writes the request.
+                // On several threads, the connection may notice its end first, and the pool then makes another one. Or
+                // it has looked for its end just before it is told, and writes the request.
                 let is_written = end.written.load(Ordering::SeqCst);
                 if end.connections.load(Ordering::SeqCst) == 1 && !is_written {
                     return sent;

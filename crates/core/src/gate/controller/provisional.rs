@@ -1,7 +1,7 @@
 //! Refusals that count until the bodies of their responses are judged.
 //!
-//! Until then they act as plain refusals do. One that is lifted is taken back: its vote, and its part in the cooldown. A gate
-//! that closed because of it opens, and a release that followed ends.
+//! Until then they act as plain refusals do. One that is lifted is taken back: its vote, and its part in the cooldown.
+//! A gate that closed because of it opens, and a release that followed ends.
 
 use super::super::vote::{DEFAULT_COOLDOWN, RefusalRun};
 use super::{CallNumber, Controller, GateQuota, MAX_COUNT, PROBE_INTERVAL, sum};
@@ -96,8 +96,8 @@ impl Controller {
         refusal.closes
     }
 
-    /// Records a refusal like [`refused`](Self::refused), until it is confirmed or lifted. The call is in flight until then,
-    /// and its quota does not count yet.
+    /// Records a refusal like [`refused`](Self::refused), until it is confirmed or lifted. The call is in flight until
+    /// then, and its quota does not count yet.
     pub(crate) fn refused_for_now(
         &mut self,
         now: u64,

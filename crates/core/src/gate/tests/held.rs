@@ -55,7 +55,8 @@ fn a_quota_counts_once_its_response_is_judged() {
     }
 }
 
-/// A thousand calls on four threads, each of which is refused and then judged otherwise: the gate is as if none had been.
+/// A thousand calls on four threads, each of which is refused and then judged otherwise: the gate is as if none had
+/// been.
 #[test]
 fn no_lift_is_lost_among_threads() {
     let scene = Scene::of(Gate::new().max_services(1));

@@ -138,8 +138,9 @@ impl RetryPolicyBuilder {
     ///
     /// The gate is one pause for all callers of a service: after several 429s in a row, calls wait for as long as the
     /// server asks (100 ms if it names no time), except for single new ones that probe the limit, and then continue in
-    /// order. One 429 delays only its own call. While time is left, the retry after a 429 costs no token; it uses as much of the time as the server asks for, and at least a second. A call that has used
-    /// up its time is sent anyway. Each attempt counts, except those of [`max_refused`](Self::max_refused).
+    /// order. One 429 delays only its own call. While time is left, the retry after a 429 costs no token; it uses as
+    /// much of the time as the server asks for, and at least a second. A call that has used up its time is sent anyway.
+    /// Each attempt counts, except those of [`max_refused`](Self::max_refused).
     ///
     /// ```
     /// use http_retry::RetryPolicy;

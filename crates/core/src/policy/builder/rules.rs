@@ -13,8 +13,8 @@ impl RetryPolicyBuilder {
     /// holds decides. Default no rule.
     ///
     /// `build` refuses a rule that is never reached, an invalid name, headers that no attempt would have or that only
-    /// the client sets, and a policy to retry by that has rules of its own. It also refuses a wait without a limit, with a delay or a count of 0, or
-    /// without a delay if the backoff is none.
+    /// the client sets, and a policy to retry by that has rules of its own. It also refuses a wait without a limit,
+    /// with a delay or a count of 0, or without a delay if the backoff is none.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -111,8 +111,8 @@ impl RetryPolicyBuilder {
     }
 
     /// Sets the end of a request that was worth another attempt but has none left. Default [`OnExhausted::Last`]: the
-    /// caller gets the last outcome. [`OnExhausted`] has an example of each. `build` refuses headers that only the client
-    /// sets, and a response that [`check`](crate::rules::CannedResponse::check) refuses.
+    /// caller gets the last outcome. [`OnExhausted`] has an example of each. `build` refuses headers that only the
+    /// client sets, and a response that [`check`](crate::rules::CannedResponse::check) refuses.
     pub fn on_exhausted(self, then: OnExhausted) -> Self {
         self.with(|settings| settings.rules.on_exhausted = then)
     }

@@ -3,8 +3,8 @@
 use super::ErrorKind;
 use std::io;
 
-/// Returns the kind of an error of a TLS library that its text shows: of an alert that the peer sent, in rustls's words.
-/// [`ErrorKind::Protocol`] if it shows nothing.
+/// Returns the kind of an error of a TLS library that its text shows: of an alert that the peer sent, in rustls's
+/// words. [`ErrorKind::Protocol`] if it shows nothing.
 ///
 /// # Source
 ///

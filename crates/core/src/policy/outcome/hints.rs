@@ -49,8 +49,8 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// Returns the time at the sender of the response, since 1970-01-01T00:00:00Z: its `date` and `age`. `None` without a
-    /// valid date.
+    /// Returns the time at the sender of the response, since 1970-01-01T00:00:00Z: its `date` and `age`. `None` without
+    /// a valid date.
     ///
     /// ```
     /// use http::{HeaderMap, HeaderValue, StatusCode, header};

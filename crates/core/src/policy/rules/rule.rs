@@ -85,7 +85,8 @@ impl Rule {
         self.name.as_deref()
     }
 
-    /// Returns the place where the rule is written, such as `services.orders.rules[0]`, or its name if code has made it.
+    /// Returns the place where the rule is written, such as `services.orders.rules[0]`, or its name if code has made
+    /// it.
     pub(crate) fn place(&self) -> Option<&Arc<str>> {
         self.origin.as_ref().or(self.name.as_ref())
     }

@@ -219,8 +219,8 @@ impl RetrySession {
         Ok(plan)
     }
 
-    /// Returns `true` for a request's first 408 soon after its attempt began. The server did not wait for the request: it
-    /// was about to close an idle connection, so there is nothing to wait for.
+    /// Returns `true` for a request's first 408 soon after its attempt began. The server did not wait for the request:
+    /// it was about to close an idle connection, so there is nothing to wait for.
     fn has_met_idle_close(&self, evaluation: &Evaluation<'_>) -> bool {
         let outcome = evaluation.outcome;
         let took = millis(evaluation.moment.now).saturating_sub(self.sent);

@@ -43,8 +43,8 @@ impl RetrySession {
         self.refusal_by(self.decided_by, outcome, moment)
     }
 
-    /// Returns the pause that the head of a response imposes on all callers, if its body is read before it is judged. The
-    /// body may show that the limit affects fewer calls, or none.
+    /// Returns the pause that the head of a response imposes on all callers, if its body is read before it is judged.
+    /// The body may show that the limit affects fewer calls, or none.
     #[must_use]
     pub fn provisional_refusal(&self) -> Option<Refusal> {
         self.provisional
@@ -101,8 +101,8 @@ impl RetrySession {
     }
 
     /// Returns the time for which a refused call waits on its own before it queues at the gate: as long as it was asked
-    /// to, and at most a fifth more. A refusal that counts as a retry waits the policy's backoff, if that is longer. One
-    /// that counts separately leaves the pace to the gate: if the server named no time, or next to none, its wait
+    /// to, and at most a fifth more. A refusal that counts as a retry waits the policy's backoff, if that is longer.
+    /// One that counts separately leaves the pace to the gate: if the server named no time, or next to none, its wait
     /// doubles each time.
     fn delay_before_gate(
         &self,
@@ -129,9 +129,9 @@ impl RetrySession {
         }
     }
 
-    /// Returns the least delay of a call whose refusals count separately. Up to the third refusal in a row it trusts the
-    /// time that it is asked to wait. From then on its backoff is the floor, one step for three refusals, until that
-    /// time has doubled as often.
+    /// Returns the least delay of a call whose refusals count separately. Up to the third refusal in a row it trusts
+    /// the time that it is asked to wait. From then on its backoff is the floor, one step for three refusals, until
+    /// that time has doubled as often.
     fn least_delay_in_a_row(
         &self,
         asked: Option<Duration>,

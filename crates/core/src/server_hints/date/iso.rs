@@ -7,8 +7,8 @@ use std::time::Duration;
 /// Returns `None` for earlier times, and without an offset, since the local time of a server is not known.
 ///
 /// It also reads what ISO 8601 and programs in use write: no seconds (`2026-08-21T12:00Z`), no separators
-/// (`20260821T120012Z`), a blank before the offset or the name of UTC (`2026-08-21 12:00:12 +0000`), and the name of the
-/// zone behind its offset (`+0800 CST`, as Go writes a time).
+/// (`20260821T120012Z`), a blank before the offset or the name of UTC (`2026-08-21 12:00:12 +0000`), and the name of
+/// the zone behind its offset (`+0800 CST`, as Go writes a time).
 pub(in crate::server_hints) fn iso8601(text: &str) -> Option<Duration> {
     let (year, rest) = leading(text, 4)?;
     let separated = rest.starts_with('-');

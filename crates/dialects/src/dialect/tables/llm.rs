@@ -154,8 +154,8 @@ fn overflows() -> Condition {
 }
 
 /// Returns `true` for a limit of zero, one that counts over two hours or longer, one of money, or the allowance of a
-/// plan. If the same prose names a time to retry, it returns `false` for the latter three: a daily quota that is counted
-/// over the last 24 hours opens again bit by bit.
+/// plan. If the same prose names a time to retry, it returns `false` for the latter three: a daily quota that is
+/// counted over the last 24 hours opens again bit by bit.
 fn has_nothing_left(outcome: &Outcome<'_>, body: &ErrorBody) -> bool {
     let prose = body.prose();
     let zero = body.has_zero_quota() || counts::has_zero_limit(prose);

@@ -203,7 +203,8 @@ pub(super) fn facebook() -> Vec<Row> {
 }
 
 pub(super) fn linkedin() -> Vec<Row> {
-    // "Resource level throttle APPLICATION DAY limit for calls to this resource is reached." A day ends at midnight, UTC.
+    // "Resource level throttle APPLICATION DAY limit for calls to this resource is reached." A day ends at midnight,
+    // UTC.
     vec![
         on([429])
             .text("day limit for calls")

@@ -43,8 +43,8 @@ pub(super) fn airtable() -> Vec<Row> {
     vec![
         refused().json("/errors/*/error", billed).is(spent()),
         refused().json("/error/type", billed).is(spent()),
-        // "You will need to wait 30 seconds before subsequent requests will succeed." The limit is that of one base, which
-        // the path names: `/v0/appX/Orders`.
+        // "You will need to wait 30 seconds before subsequent requests will succeed." The limit is that of one base,
+        // which the path names: `/v0/appX/Orders`.
         refused().is(Interpretation::throttled()
             .at_least(seconds(30))
             .scope_from(Location::path_segment(1))),

@@ -138,8 +138,8 @@ impl Condition {
         Self::of(Test::Header(vec![HeadTest::new(name, ValueTest::Present)]))
     }
 
-    /// Holds for responses with a line of this header, or an element of its list, that is this value as a whole, without
-    /// the blanks around it; case is ignored. [`head`](Self::head) takes parts, starts and numbers.
+    /// Holds for responses with a line of this header, or an element of its list, that is this value as a whole,
+    /// without the blanks around it; case is ignored. [`head`](Self::head) takes parts, starts and numbers.
     ///
     /// ```
     /// use http::HeaderName;

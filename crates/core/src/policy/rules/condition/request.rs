@@ -27,8 +27,8 @@ impl Condition {
     ///
     /// # Errors
     ///
-    /// A pattern that no path matches: one that starts with neither a slash nor `*`, has a query, or goes up by `..` from a
-    /// `*`.
+    /// A pattern that no path matches: one that starts with neither a slash nor `*`, has a query, or goes up by `..`
+    /// from a `*`.
     pub fn path(pattern: impl Into<String>) -> Result<Self, ConfigError> {
         let given = pattern.into();
         match path_pattern(&given) {

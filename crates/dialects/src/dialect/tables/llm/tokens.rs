@@ -180,7 +180,8 @@ fn kind(token: &str) -> Option<TokenKind> {
 ///
 /// # Source
 ///
-/// draft-ietf-httpapi-ratelimit-headers, "Problem Types": `https://iana.org/assignments/http-problem-types#quota-exceeded`.
+/// draft-ietf-httpapi-ratelimit-headers, "Problem Types":
+/// `https://iana.org/assignments/http-problem-types#quota-exceeded`.
 fn is_quota_problem(token: &str) -> bool {
     let end = token.trim_end_matches('/').rsplit(['/', '#']).next();
     token.contains('/') && end.is_some_and(|end| end.eq_ignore_ascii_case("quota-exceeded"))
