@@ -6,16 +6,15 @@ mod settings;
 use crate::budget::{PaidRetry, RetryBudget};
 use crate::client::requests::SaveOptions;
 use crate::gate::Gate;
-use crate::nested::LayerId;
-use crate::nested::Redirects;
+use crate::nested::{LayerId, Redirects};
 use crate::policy::{RetryPolicy, RetrySession};
 use crate::report::Observer;
 use crate::route::{RequestHead, Route, Router};
 use crate::runtime::{Runtime, within};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use http_retry_core::adapter::PendingRetry;
-use http_retry_core::adapter::SharedServices;
-use http_retry_core::adapter::{Budgets, GateKey, NEVER_REFILLS, warn_of_misuse};
+use http_retry_core::adapter::{
+    Budgets, GateKey, NEVER_REFILLS, PendingRetry, SharedServices, warn_of_misuse,
+};
 pub(crate) use policy_settings::SetOnPolicy;
 pub(crate) use policy_settings::policy_settings;
 pub(crate) use settings::http_engine_settings;

@@ -55,7 +55,7 @@ pub(crate) struct CallState<C: Client> {
     pub(super) narrower: Vec<(GateKey, HeldPermit)>,
     /// `true` if the client must be polled for readiness before the next attempt.
     pub(super) must_poll_ready: bool,
-    /// What was seen of the last attempt, and its handle for other tasks.
+    /// The observations of the last attempt, and its handle for other tasks.
     pub(super) mark: AttemptMark,
     pub(super) handle: Option<AttemptHandle>,
     /// The handle to an attempt of an outer layer in another task.

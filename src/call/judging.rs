@@ -8,19 +8,15 @@ use crate::client::responses::{Reading, Responses};
 use crate::engine::Engine;
 use crate::error::{AttemptTimeout, LayerError};
 use crate::gate::GatedCall;
-use crate::nested::AttemptMark;
-use crate::nested::{RequestEvidence, RequestTracker};
+use crate::nested::{AttemptMark, RequestEvidence, RequestTracker};
 use crate::policy::{
     Class, ErrorBody, ErrorKind, Moment, Outcome, RequestLine, StopReason, Verdict,
 };
 use crate::runtime::Sleep;
 use http::{Extensions, HeaderMap, StatusCode};
 use http_retry_core::adapter::{
-    BodyProbe, BodyRequirement, Command, Event, Inspected, StreamHolder,
-};
-use http_retry_core::adapter::{
-    BrokenAnswer, CallEnd, CallKind, EarlierRequests, GateKey, GateRequest, RouteOf,
-    public_authority,
+    BodyProbe, BodyRequirement, BrokenAnswer, CallEnd, CallKind, Command, EarlierRequests, Event,
+    GateKey, GateRequest, Inspected, RouteOf, StreamHolder, public_authority,
 };
 use std::future::pending;
 use std::ops::ControlFlow;

@@ -6,11 +6,11 @@ use crate::budget::PaidRetry;
 use crate::client::requests::{RequestEdit, Requests};
 use crate::client::responses::{Reading, Responses};
 use crate::policy::{ErrorKind, Moment, RetryPlan, StopReason};
-use crate::route::{self};
+use crate::route;
 use http::HeaderMap;
-use http_retry_core::adapter::PaymentResult;
-use http_retry_core::adapter::{Command, Event, Inspected};
-use http_retry_core::adapter::{Rebase, Server, frame_body, is_same_server};
+use http_retry_core::adapter::{
+    Command, Event, Inspected, PaymentResult, Rebase, Server, frame_body, is_same_server,
+};
 use http_retry_core::report::TextCut;
 use std::sync::Arc;
 use std::time::Duration;

@@ -137,12 +137,12 @@ struct ChainFacts {
     not_begun: bool,
     /// The walk has ended: the rest of the chain is not about the request.
     ended: bool,
-    /// What the innermost error of reqwest says of the links behind it.
+    /// The facts that the innermost error of reqwest states about the links behind it.
     reqwest: ReqwestFacts,
     outcome: Option<Outcome<'static>>,
 }
 
-/// Where a request was when it failed.
+/// The place at which a request failed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Connecting,

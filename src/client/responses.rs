@@ -9,18 +9,16 @@ use crate::runtime::{Sleep, within};
 use bytes::{Buf, Bytes};
 use http::{Extensions, HeaderMap, StatusCode, Version};
 use http_body::Body;
-use http_retry_core::adapter::Inspected;
 use http_retry_core::adapter::{
-    BrokenAnswer, CannedResponse, Filled, Inspect, is_longer, warn_of_setting,
+    BrokenAnswer, CannedResponse, Filled, Inspect, Inspected, is_longer, warn_of_setting,
 };
 use std::any::{Any, TypeId};
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Once};
 use std::task::{Context, Poll, ready};
 
 /// A strategy for handing responses over: [`Wrapped`] or [`SameType`]. It cannot be implemented outside of this crate.

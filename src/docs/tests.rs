@@ -135,7 +135,7 @@ fn metric(row: &[String]) -> Metric {
     (words(&row[0]).concat(), row[1].clone(), words(labels))
 }
 
-/// What an observer of every event measures.
+/// Returns the metrics of an observer of every event.
 fn measured() -> BTreeSet<Metric> {
     let recorder = DebuggingRecorder::new();
     let snapshotter = recorder.snapshotter();

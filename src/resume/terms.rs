@@ -10,8 +10,7 @@ use crate::policy::{
 use crate::report::ReportSlot;
 use crate::route::Route;
 use http::{Extensions, HeaderMap, HeaderName, Method};
-use http_retry_core::adapter::DownloadRecorder;
-use http_retry_core::adapter::PaymentResult;
+use http_retry_core::adapter::{DownloadRecorder, PaymentResult};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;

@@ -4,10 +4,9 @@ use super::marker::{Boxed, Wrapped};
 use super::service::Retry;
 use crate::client::requests::{RequestEdit, Requests};
 use crate::client::responses::Responses;
-use crate::resume::DownloadTerms;
 use crate::resume::{
-    Resend, RestRequest, Resumable, ResumeValidator, ResumedBody, Sending, is_redirected,
-    mark_other_origin,
+    DownloadTerms, Resend, RestRequest, Resumable, ResumeValidator, ResumedBody, Sending,
+    is_redirected, mark_other_origin,
 };
 use http::{HeaderMap, Method};
 use pin_project_lite::pin_project;

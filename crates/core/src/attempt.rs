@@ -18,8 +18,8 @@
 //! }
 //! ```
 //!
-//! What an attempt may have done is the sum of what its requests may have done: after `sent`, no outcome of the attempt
-//! counts as [`Reach::Unsent`](crate::Reach::Unsent) or [`Reach::Refused`](crate::Reach::Refused), so only a request
+//! An attempt may have done whatever any of its requests may have done: after `sent`, no outcome of the attempt counts
+//! as [`Reach::Unsent`](crate::Reach::Unsent) or [`Reach::Refused`](crate::Reach::Refused), so only a request
 //! that is idempotent is repeated. A call too many loses such a retry, and a call too few may send a request twice.
 //!
 //! The retry layers of this project report themselves: one further in, when it repeats a request that may have been

@@ -102,8 +102,8 @@ pub(crate) fn matches_path(pattern: &str, path: &str) -> bool {
 ///
 /// # Errors
 ///
-/// What a pattern must be, if no path matches this one: it begins with neither a slash nor `*`, has a query or a
-/// fragment, or leaves a `*` by `..`.
+/// The form that a pattern must have, if no path matches this one: it begins with neither a slash nor `*`, has a query
+/// or a fragment, or leaves a `*` by `..`.
 pub fn path_pattern(pattern: &str) -> Result<String, &'static str> {
     if !pattern.starts_with(['/', '*']) || pattern.contains(['?', '#']) {
         return Err("a path: write /v1/*");
@@ -126,7 +126,7 @@ pub fn path_pattern(pattern: &str) -> Result<String, &'static str> {
 ///
 /// # Errors
 ///
-/// What a pattern must be, if no host matches this one.
+/// The form that a pattern must have, if no host matches this one.
 pub fn host_pattern(pattern: &str) -> Result<String, &'static str> {
     if !pattern.is_ascii() {
         return Err("a host that a request can have: write other alphabets as xn--..");
@@ -149,7 +149,7 @@ pub fn host_pattern(pattern: &str) -> Result<String, &'static str> {
 ///
 /// # Errors
 ///
-/// What it must be, if it is neither `http` nor `https`.
+/// The form that a scheme must have, if it is neither `http` nor `https`.
 pub fn scheme_pattern(scheme: &str) -> Result<String, &'static str> {
     match normal_scheme(scheme) {
         scheme @ ("http" | "https") => Ok(scheme.to_owned()),

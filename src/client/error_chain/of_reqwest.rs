@@ -6,7 +6,7 @@ use crate::policy::RetryPolicy;
 use std::any::Any;
 use std::error::Error;
 
-/// What an error of reqwest says of the links behind it, whose types are private.
+/// The facts that an error of reqwest states about the links behind it, whose types are private.
 #[derive(Clone, Copy, Default)]
 pub(super) struct ReqwestFacts {
     timeout: bool,

@@ -121,7 +121,7 @@ fn the_shape_of_the_reference_is_whole() {
     assert_eq!(keys(&route["match"]), of_match);
 }
 
-/// What the loader says it knows where it finds a key that it does not.
+/// Returns the keys that the loader lists as known when it meets an unknown one.
 fn known(text: &str) -> Vec<String> {
     let document: Document = serde_yaml_ng::from_str(text).unwrap();
     let errors = RetryConfig::load(&document).unwrap_err();

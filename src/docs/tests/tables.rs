@@ -29,7 +29,7 @@ pub(super) fn code<'a>(text: &'a str, heading: &str) -> &'a str {
     code.split_once("\n```").unwrap().0
 }
 
-/// What stands in backticks.
+/// Returns the parts in backticks.
 pub(super) fn words(cell: &str) -> Vec<String> {
     let parts = cell.split('`').skip(1).step_by(2);
     parts.map(str::to_owned).collect()

@@ -20,7 +20,7 @@ thread_local! {
 struct PolledAttempt {
     /// The outermost layer whose attempt it is.
     outermost: Option<LayerId>,
-    /// What the innermost attempt has done in this poll.
+    /// The deeds of the innermost attempt in this poll.
     flags: u8,
 }
 
@@ -60,7 +60,7 @@ pub fn outermost() -> Option<LayerId> {
     POLLED.get().outermost
 }
 
-/// What an attempt of a layer has done, as its client and the layers below report it while it is polled.
+/// The deeds of an attempt, as its client and the layers below report them while it is polled.
 ///
 /// The mark of the attempt under way is a thread-local, so it costs no allocation and works even if a request's
 /// extensions are private. An attempt that continues in another task loses it.

@@ -4,9 +4,8 @@ use super::Call;
 use crate::engine::Engine;
 use crate::runtime::block_on;
 use http_retry_core::adapter::{
-    CallEnd, CallKind, GateKey, GateQuota, GateRequest, Hold, Permit, RouteOf,
+    CallEnd, CallKind, Command, Event, GateKey, GateQuota, GateRequest, Hold, Permit, RouteOf,
 };
-use http_retry_core::adapter::{Command, Event};
 use http_retry_core::gate::GatedCall;
 use http_retry_core::policy::{Moment, RequestLine};
 use http_retry_core::{Class, Outcome, RateLimited, StopReason};

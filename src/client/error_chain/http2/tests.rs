@@ -80,7 +80,7 @@ fn by_type(error: &Error) -> Link {
     error.get_io().map_or_else(|| read(error, false), read_io)
 }
 
-/// What a link means, if it has a kind.
+/// Returns the meaning of a link, if it has a kind.
 fn kind(link: &Link) -> Option<(ErrorKind, Class, Reach)> {
     match link {
         Link::Kind(kind) | Link::End(kind) => {

@@ -1,4 +1,4 @@
-//! What a pattern takes.
+//! The hosts and paths that a pattern matches.
 
 use super::*;
 use proptest::prelude::*;

@@ -41,8 +41,8 @@ fn retries(row: &Row) -> bool {
     matches!(row.meaning.class(), Class::Transient | Class::Throttled)
 }
 
-/// Whether a row that retries may have an answer that is meant for one behind it: both may hold, and that one is not
-/// merely for what the first leaves.
+/// Returns `true` if a row that retries may take an answer that is meant for one behind it: both may hold, and that one
+/// is not merely for what the first leaves.
 fn takes_from(retry: &Row, stop: &Row) -> bool {
     let parts = |row: &Row| row.when.parts().collect::<Vec<Condition>>();
     let (retry, stop) = (parts(retry), parts(stop));
@@ -55,7 +55,7 @@ fn takes_from(retry: &Row, stop: &Row) -> bool {
     !apart && !rest
 }
 
-/// Whether no answer meets both conditions.
+/// Returns `true` if no answer meets both conditions.
 fn exclude(one: &Condition, other: &Condition) -> bool {
     match (statuses(one), statuses(other)) {
         (Some(one), Some(other)) => one.is_disjoint(&other),
@@ -63,7 +63,7 @@ fn exclude(one: &Condition, other: &Condition) -> bool {
     }
 }
 
-/// Whether each answer that meets the second condition meets the first.
+/// Returns `true` if each answer that meets the second condition meets the first.
 fn covers(one: &Condition, other: &Condition) -> bool {
     match (statuses(one), statuses(other)) {
         (Some(one), Some(other)) => one.is_superset(&other),
@@ -82,7 +82,7 @@ fn statuses(condition: &Condition) -> Option<BTreeSet<u16>> {
     (1..900).contains(&all.len()).then_some(all)
 }
 
-/// What a service could send to make its readers work, of about this many bytes.
+/// Bodies of about this many bytes that a service could send to make its readers work.
 fn bodies(size: usize) -> Vec<String> {
     let filled = |before: &str, part: &str, behind: &str| {
         format!("{before}{}{behind}", part.repeat(size / part.len()))

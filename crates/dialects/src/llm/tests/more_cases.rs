@@ -131,7 +131,7 @@ fn is_retryable(judged: Verdict) -> bool {
     matches!(judged.class, Class::Transient | Class::Throttled)
 }
 
-/// Whether all calls under the same key should pause.
+/// Returns `true` if all calls under the same key should pause.
 fn shared_cooldown(judged: Verdict) -> bool {
     judged.reason == Some(Reason::RateLimited) && judged.scope != Some(Scope::Request)
 }

@@ -1,4 +1,4 @@
-//! What must hold for any input.
+//! Properties that hold for any input.
 
 use crate::dialect::{context_counts, judge, judge_event};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};

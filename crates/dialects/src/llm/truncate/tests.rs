@@ -11,7 +11,7 @@ fn cut_of(body: &str) -> Option<Cut> {
     cut(body.as_bytes(), Keep::Head, Fraction::default())
 }
 
-/// Where the cut was made, and how many characters were there before and after.
+/// Returns the place of the cut, and the number of characters there before and after.
 fn place(body: &str) -> Option<(String, usize, usize)> {
     let cut = cut_of(body)?;
     let pointer = place::pointer(body.as_bytes(), &cut);
@@ -26,7 +26,7 @@ fn a_user_says(raw: &str) -> String {
     format!(r#"{{"messages":[{{"role":"user","content":"{raw}"}}]}}"#)
 }
 
-/// What is left of a user's text, as it stands in the body.
+/// Returns the rest of a user's text, as it stands in the body.
 fn left(raw: &str, keep: Keep) -> Option<String> {
     let shorter = cut(a_user_says(raw).as_bytes(), keep, Fraction::default())?.body;
     let shorter = String::from_utf8(shorter).ok()?;

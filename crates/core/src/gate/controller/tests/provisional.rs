@@ -172,7 +172,7 @@ fn happens() -> impl Strategy<Value = Happens> {
     ]
 }
 
-/// What can be seen of a controller, and what it will decide by.
+/// Returns the visible state of a controller, and the state that it decides by.
 fn seen(controller: &mut Controller, now: u64) -> String {
     let next = [0, SECOND, 3 * SECOND].map(|later| controller.next(now + later, true));
     let Controller {

@@ -1,4 +1,5 @@
-//! What a session does once a request: a 408 of a server that closes idle connections, a 421 on another connection.
+//! Retries that a session plans once a request: after a 408 of a server that closes idle connections, a 421 on another
+//! connection.
 
 use super::*;
 use crate::budget::RetryBudget;

@@ -3,8 +3,8 @@
 use super::*;
 use proptest::prelude::*;
 
-/// How often each byte may be gone over, besides once as it comes in: as part of its line, as an object that may be
-/// whole, at the end of the stream, and as an event.
+/// The times that each byte may be gone over, besides once as it comes in: as part of its line, as an object that may
+/// be whole, at the end of the stream, and as an event.
 const TIMES: usize = 6;
 
 /// Asserts that a stream is read in linear time, in one piece and byte by byte.

@@ -1,4 +1,4 @@
-//! Where a cut was made.
+//! The place of a cut.
 
 use super::*;
 

@@ -97,7 +97,7 @@ fn parse(body: &[u8]) -> Value {
     serde_json::from_slice(body).unwrap()
 }
 
-/// Whether `new` is `old` without one run of characters, at the place that the mode says.
+/// Returns `true` if `new` is `old` without one run of characters, at the place that the mode says.
 fn is_kept(keep: Keep, old: &str, new: &str) -> bool {
     let chars: Vec<char> = old.chars().collect();
     let kept = new.chars().count();
