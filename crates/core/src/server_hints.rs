@@ -44,7 +44,7 @@ use std::time::Duration;
 /// 3. `x-retry-after`, `x-retry-in`, and others whose names say what they hold: `x-retry-after-milliseconds`,
 ///    `retry-after-seconds`, `x-throttle-wait-seconds`.
 /// 4. The retry time of a limit that was met: `x-ratelimit-retry-after`, `x-rate-limit-retry-after-seconds` and
-/// similar. Some servers send it with every response, so it counts on a 429, and elsewhere if the quota is spent.
+///    similar. Some servers send it with every response, so it counts on a 429, and elsewhere if the quota is spent.
 /// 5. If a quota is spent, its reset: `ratelimit` with `ratelimit-policy`, and `ratelimit-reset`, `x-ratelimit-reset`,
 ///    `x-ratelimit-reset-tokens`, `ratelimit-resettime`, `x-ratelimit-next` and similar. If several quotas are spent,
 ///    the latest reset counts. A quota is spent if nothing remains of it; on a 429 that names no spent quota, also if
