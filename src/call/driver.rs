@@ -6,8 +6,7 @@ use super::start::{Call, DriverStart, HeldPermit, HeldRefusal};
 use super::{KeptHead, Limit};
 use crate::RateLimited;
 use crate::budget::{PaidRetry, RetryBudget};
-use crate::client::requests::Head;
-use crate::client::requests::Requests;
+use crate::client::requests::{Head, Requests};
 use crate::client::responses::Responses;
 use crate::engine::Engine;
 use crate::error::{AttemptTimeout, LayerError, RequestFailed};
@@ -17,8 +16,9 @@ use crate::policy::{Attempt, ErrorBody, Moment, Outcome, RetrySession, StopReaso
 use crate::report::{DeadLetter, RetryReport};
 use crate::route::Route;
 use crate::runtime::within;
-use http_retry_core::adapter::{AttemptSpan, CallKind, GateKey, ReportRecorder, Subject};
-use http_retry_core::adapter::{Command, Event};
+use http_retry_core::adapter::{
+    AttemptSpan, CallKind, Command, Event, GateKey, ReportRecorder, Subject,
+};
 use http_retry_core::attempt::{self, AttemptHandle};
 use std::future::{Future, pending, poll_fn};
 use std::pin::pin;

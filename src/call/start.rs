@@ -2,8 +2,7 @@
 
 use super::client::{AttemptResult, Client, SavedOf};
 use super::options::{RequestOptions, gate_key, has_own_key};
-use crate::client::requests::Head;
-use crate::client::requests::Requests;
+use crate::client::requests::{Head, Requests};
 use crate::client::responses::Responses;
 use crate::engine::Engine;
 use crate::nested::AttemptMark;

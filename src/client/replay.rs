@@ -240,74 +240,6 @@ impl From<FirstMeasure> for Measure {
     }
 }
 
-#[cfg(test)]
-mod measure_tests {
-    use super::Measure::{AtItsEnd, AtLeast, Exactly, NotAsked, Unknown};
-    use super::*;
-    use bytes::Bytes;
-    use http_body_util::{BodyExt, Empty, Full};
-
-    #[test]
-    fn a_copy_is_whole_only_if_it_lacks_nothing_of_the_body() {
-        for (first, now, whole) in [
-            (NotAsked, NotAsked, true),
-            (Unknown, Unknown, false),
-            (Unknown, Exactly(3), false),
-            (Unknown, AtItsEnd, false),
-            (AtItsEnd, AtItsEnd, true),
-            (AtItsEnd, Exactly(0), true),
-            (AtItsEnd, Unknown, true),
-            (AtItsEnd, AtLeast(0), true),
-            (AtItsEnd, Exactly(1), false),
-            (AtItsEnd, AtLeast(1), false),
-            (Exactly(0), Exactly(0), true),
-            (Exactly(0), AtItsEnd, false),
-            (Exactly(3), Exactly(3), true),
-            (Exactly(3), Exactly(2), false),
-            (Exactly(3), Exactly(4), false),
-            (Exactly(3), Unknown, false),
-            (Exactly(3), AtLeast(3), false),
-            (Exactly(3), AtItsEnd, false),
-            (Exactly(u64::MAX), Exactly(u64::MAX), false),
-            (AtLeast(u64::MAX), AtLeast(u64::MAX), false),
-            (Exactly(1 << 62), Exactly(1 << 62), true),
-            (AtLeast(1 << 62), AtLeast(1 << 62), true),
-            (AtLeast(0), AtLeast(0), true),
-            (AtLeast(0), Exactly(3), true),
-            (AtLeast(0), Exactly(0), false),
-            (AtLeast(0), AtItsEnd, false),
-            (AtLeast(3), AtLeast(3), true),
-            (AtLeast(3), AtLeast(2), false),
-            (AtLeast(3), Exactly(3), true),
-            (AtLeast(3), Exactly(2), false),
-            (AtLeast(3), AtItsEnd, false),
-        ] {
-            let is_complete = FirstMeasure::from(first).is_complete_copy(now);
-            assert_eq!(is_complete, whole, "{first:?}, {now:?}");
-        }
-    }
-
-    #[test]
-    fn a_body_is_measured_by_its_announced_length() {
-        assert_eq!(Measure::of(&Empty::<Bytes>::new()), AtItsEnd);
-        assert_eq!(Measure::of(&Full::new(Bytes::new())), AtItsEnd);
-        assert_eq!(Measure::of(&"abc".to_owned()), Exactly(3));
-        let trailed = Empty::<Bytes>::new().with_trailers(std::future::ready(None));
-        assert_eq!(Measure::of(&trailed), Exactly(0));
-        let stream = futures_util::stream::empty::<Result<http_body::Frame<Bytes>, ()>>();
-        let stream = http_body_util::StreamBody::new(stream);
-        assert_eq!(Measure::of(&stream), Unknown);
-    }
-
-    #[test]
-    fn a_vouched_body_without_a_length_has_a_lower_bound() {
-        assert_eq!(Measure::of_vouched(&"abc".to_owned()), Exactly(3));
-        let stream = futures_util::stream::empty::<Result<http_body::Frame<Bytes>, ()>>();
-        let stream = http_body_util::StreamBody::new(stream);
-        assert_eq!(Measure::of_vouched(&stream), AtLeast(0));
-    }
-}
-
 /// A strategy that copies bodies with their [`Replay`] implementation, which every `http_body::Body` that is `Clone`
 /// has. It is the default of the second type parameter of [`RetryLayer`](crate::tower::RetryLayer) and
 /// [`Retry`](crate::tower::Retry). A `reqwest::Request` is cloned as a whole, and its streams are recorded.
@@ -515,5 +447,73 @@ where
 
     fn rewrite(&mut self, with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool {
         Replay::rewrite(&mut self.record, with)
+    }
+}
+
+#[cfg(test)]
+mod measure_tests {
+    use super::Measure::{AtItsEnd, AtLeast, Exactly, NotAsked, Unknown};
+    use super::*;
+    use bytes::Bytes;
+    use http_body_util::{BodyExt, Empty, Full};
+
+    #[test]
+    fn a_copy_is_whole_only_if_it_lacks_nothing_of_the_body() {
+        for (first, now, whole) in [
+            (NotAsked, NotAsked, true),
+            (Unknown, Unknown, false),
+            (Unknown, Exactly(3), false),
+            (Unknown, AtItsEnd, false),
+            (AtItsEnd, AtItsEnd, true),
+            (AtItsEnd, Exactly(0), true),
+            (AtItsEnd, Unknown, true),
+            (AtItsEnd, AtLeast(0), true),
+            (AtItsEnd, Exactly(1), false),
+            (AtItsEnd, AtLeast(1), false),
+            (Exactly(0), Exactly(0), true),
+            (Exactly(0), AtItsEnd, false),
+            (Exactly(3), Exactly(3), true),
+            (Exactly(3), Exactly(2), false),
+            (Exactly(3), Exactly(4), false),
+            (Exactly(3), Unknown, false),
+            (Exactly(3), AtLeast(3), false),
+            (Exactly(3), AtItsEnd, false),
+            (Exactly(u64::MAX), Exactly(u64::MAX), false),
+            (AtLeast(u64::MAX), AtLeast(u64::MAX), false),
+            (Exactly(1 << 62), Exactly(1 << 62), true),
+            (AtLeast(1 << 62), AtLeast(1 << 62), true),
+            (AtLeast(0), AtLeast(0), true),
+            (AtLeast(0), Exactly(3), true),
+            (AtLeast(0), Exactly(0), false),
+            (AtLeast(0), AtItsEnd, false),
+            (AtLeast(3), AtLeast(3), true),
+            (AtLeast(3), AtLeast(2), false),
+            (AtLeast(3), Exactly(3), true),
+            (AtLeast(3), Exactly(2), false),
+            (AtLeast(3), AtItsEnd, false),
+        ] {
+            let is_complete = FirstMeasure::from(first).is_complete_copy(now);
+            assert_eq!(is_complete, whole, "{first:?}, {now:?}");
+        }
+    }
+
+    #[test]
+    fn a_body_is_measured_by_its_announced_length() {
+        assert_eq!(Measure::of(&Empty::<Bytes>::new()), AtItsEnd);
+        assert_eq!(Measure::of(&Full::new(Bytes::new())), AtItsEnd);
+        assert_eq!(Measure::of(&"abc".to_owned()), Exactly(3));
+        let trailed = Empty::<Bytes>::new().with_trailers(std::future::ready(None));
+        assert_eq!(Measure::of(&trailed), Exactly(0));
+        let stream = futures_util::stream::empty::<Result<http_body::Frame<Bytes>, ()>>();
+        let stream = http_body_util::StreamBody::new(stream);
+        assert_eq!(Measure::of(&stream), Unknown);
+    }
+
+    #[test]
+    fn a_vouched_body_without_a_length_has_a_lower_bound() {
+        assert_eq!(Measure::of_vouched(&"abc".to_owned()), Exactly(3));
+        let stream = futures_util::stream::empty::<Result<http_body::Frame<Bytes>, ()>>();
+        let stream = http_body_util::StreamBody::new(stream);
+        assert_eq!(Measure::of_vouched(&stream), AtLeast(0));
     }
 }

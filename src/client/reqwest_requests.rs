@@ -2,8 +2,9 @@
 
 use super::replay::CloneBody;
 use super::replay_body::ReplayBody;
-use super::requests::{Head, Headers, Target};
-use super::requests::{RequestEdit, Requests, SaveOptions, is_all, replace_headers};
+use super::requests::{
+    Head, Headers, RequestEdit, Requests, SaveOptions, Target, is_all, replace_headers,
+};
 use super::saved_headers::SavedHeaders;
 use ::reqwest::{Body, Request, Url};
 use bytes::Bytes;

@@ -6,8 +6,7 @@ use crate::runtime::Sleep;
 use ::reqwest::{Body, Response, ResponseBuilderExt, Url};
 use http::response::Parts;
 use http::{Extensions, HeaderMap, StatusCode};
-use http_retry_core::adapter::Inspected;
-use http_retry_core::adapter::{CannedResponse, Filled};
+use http_retry_core::adapter::{CannedResponse, Filled, Inspected};
 
 /// The strategies for responses of reqwest: either keeps their type, and loses nothing.
 trait KeepsReqwest: Sealed + Clone + Send + 'static {}

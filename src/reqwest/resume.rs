@@ -4,10 +4,9 @@ use crate::client::replay::CloneBody;
 use crate::client::requests::Requests;
 use crate::client::reqwest_requests::pin;
 use crate::engine::Engine;
-use crate::resume::DownloadOptions;
 use crate::resume::{
-    Resend, RestRequest, Resumable, ResumeValidator, ResumedBody, Sending, is_redirected,
-    mark_other_origin,
+    DownloadOptions, Resend, RestRequest, Resumable, ResumeValidator, ResumedBody, Sending,
+    is_redirected, mark_other_origin,
 };
 use ::reqwest::{Body, Request, Response};
 use http::{Extensions, Method};

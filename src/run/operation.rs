@@ -2,8 +2,7 @@
 
 use crate::call::{AttemptResult, Client, ErrorFacts};
 use crate::client::error_chain::{outcome_of, redirect_evidence};
-use crate::client::requests::Head;
-use crate::client::requests::{RequestEdit, Requests, SaveOptions, sealed::Sealed};
+use crate::client::requests::{Head, RequestEdit, Requests, SaveOptions, sealed::Sealed};
 use crate::client::responses::Opaque;
 use crate::policy::{Attempt, ErrorKind, Outcome, RetryPolicy, Verdict};
 use http::{Extensions, HeaderMap};

@@ -1,8 +1,7 @@
 //! Names that code registers for documents to use.
 
-use super::shown;
 use super::value::Value;
-use super::{ConfigErrors, Document, RetryConfig};
+use super::{ConfigErrors, Document, RetryConfig, shown};
 use http_retry_core::RetryPolicyBuilder;
 use http_retry_core::budget::RetryBudget;
 use http_retry_core::policy::{Classify, IntoVerdict, Outcome, Verdict};

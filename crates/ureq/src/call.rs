@@ -16,16 +16,16 @@ use crate::watch::{self, Evidence, Part};
 use gates::HeldPermits;
 use http::request::Parts;
 use http::{Request, Response};
-use http_retry_core::adapter::{Command, Event};
-use http_retry_core::adapter::{GateKey, ReportRecorder, Subject, public_authority};
-use http_retry_core::attempt;
+use http_retry_core::adapter::{
+    Command, Event, GateKey, ReportRecorder, Subject, public_authority,
+};
 use http_retry_core::budget::{PaidRetry, RetryBudget};
 use http_retry_core::policy::rules::OnExhausted;
 use http_retry_core::policy::{ErrorBody, Moment, RequestLine, RetrySession};
 use http_retry_core::report::DeadLetter;
 use http_retry_core::route::{RequestHead, Route};
 use http_retry_core::{
-    Attempt, Outcome, ReportSlot, RequestFacts, RetryOverride, RetryReport, StopReason,
+    Attempt, Outcome, ReportSlot, RequestFacts, RetryOverride, RetryReport, StopReason, attempt,
 };
 use std::sync::Arc;
 use std::time::Duration;

@@ -2,8 +2,7 @@
 
 use crate::runtime::{ThreadRuntime, block_on};
 use http_retry_core::RetryPolicy;
-use http_retry_core::adapter::PaymentResult;
-use http_retry_core::adapter::{Budgets, GateKey, warn_of_misuse};
+use http_retry_core::adapter::{Budgets, GateKey, PaymentResult, warn_of_misuse};
 use http_retry_core::budget::{PaidRetry, RetryBudget};
 use http_retry_core::gate::Gate;
 use http_retry_core::policy::RetryPlan;

@@ -10,9 +10,7 @@ mod shell;
 mod tokio_clock;
 
 use super::map::{Hold, Permit};
-use super::state::CallEnd;
-use super::state::CallKind;
-use super::state::{GateRequest, Passed};
+use super::state::{CallEnd, CallKind, GateRequest, Passed};
 use super::{Gate, GateQuota, micros};
 use crate::runtime::Runtime;
 use crate::testing::ManualRuntime;

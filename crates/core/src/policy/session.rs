@@ -2,12 +2,10 @@
 
 use super::Methods;
 use super::decision::{RuleCounters, SessionCounts, Stop};
-use super::request_facts::RequestFacts;
-use super::request_facts::RequestLine;
+use super::request_facts::{RequestFacts, RequestLine};
 use super::settings::RetryOverride;
 use crate::policy::RetryPolicy;
-use crate::policy::decision::StopReason;
-use crate::policy::decision::{DelaySource, RetryPlan};
+use crate::policy::decision::{DelaySource, RetryPlan, StopReason};
 use crate::policy::moment::{Moment, nanos, splitmix64, uniform};
 use crate::policy::outcome::Outcome;
 use crate::policy::rules::{DecidedBy, ServerDelays};

@@ -366,50 +366,6 @@ fn should_retry(headers: &HeaderMap) -> Option<bool> {
     flags.min()
 }
 
-#[cfg(test)]
-mod header_rules_tests {
-    use super::*;
-    use http::{HeaderName, HeaderValue};
-
-    fn header_bool(lines: [(&'static str, &'static str); 2]) -> Option<bool> {
-        let headers = lines.map(|(name, value)| {
-            let name = HeaderName::from_static(name);
-            (name, HeaderValue::from_static(value))
-        });
-        let mut map = HeaderMap::new();
-        headers.into_iter().for_each(|(name, value)| {
-            map.append(name, value);
-        });
-        should_retry(&map)
-    }
-
-    #[test]
-    fn false_counts_if_the_retry_headers_disagree() {
-        let (one, other) = ("x-should-retry", "stripe-should-retry");
-        assert_eq!(header_bool([(one, "true"), (other, "false")]), Some(false));
-        assert_eq!(header_bool([(one, "false"), (other, "true")]), Some(false));
-        assert_eq!(
-            header_bool([(one, "perhaps"), (other, " True ")]),
-            Some(true)
-        );
-        assert_eq!(header_bool([(one, "perhaps"), (other, "")]), None);
-        // Two lines of one header, and the same folded into one.
-        assert_eq!(header_bool([(one, "true"), (one, "false")]), Some(false));
-        assert_eq!(
-            header_bool([(one, "false, false"), (other, "")]),
-            Some(false)
-        );
-        assert_eq!(
-            header_bool([(one, "true, FALSE"), (other, "true")]),
-            Some(false)
-        );
-        assert_eq!(
-            header_bool([(one, "true,true"), (other, "perhaps, x")]),
-            Some(true)
-        );
-    }
-}
-
 /// The calls that a limit stops, and that therefore wait for it at the gate. Other calls continue.
 ///
 /// A classifier ([`Verdict::scope`](super::Verdict::scope)) or a row of a dialect sets it; the default is the account.
@@ -470,5 +426,49 @@ mod tests {
         assert_eq!(Scope::named(&"x".repeat(129)), None);
         assert_eq!(Scope::named("core"), Scope::named("core"));
         assert_ne!(Scope::named("core"), Scope::named("search"));
+    }
+}
+
+#[cfg(test)]
+mod header_rules_tests {
+    use super::*;
+    use http::{HeaderName, HeaderValue};
+
+    fn header_bool(lines: [(&'static str, &'static str); 2]) -> Option<bool> {
+        let headers = lines.map(|(name, value)| {
+            let name = HeaderName::from_static(name);
+            (name, HeaderValue::from_static(value))
+        });
+        let mut map = HeaderMap::new();
+        headers.into_iter().for_each(|(name, value)| {
+            map.append(name, value);
+        });
+        should_retry(&map)
+    }
+
+    #[test]
+    fn false_counts_if_the_retry_headers_disagree() {
+        let (one, other) = ("x-should-retry", "stripe-should-retry");
+        assert_eq!(header_bool([(one, "true"), (other, "false")]), Some(false));
+        assert_eq!(header_bool([(one, "false"), (other, "true")]), Some(false));
+        assert_eq!(
+            header_bool([(one, "perhaps"), (other, " True ")]),
+            Some(true)
+        );
+        assert_eq!(header_bool([(one, "perhaps"), (other, "")]), None);
+        // Two lines of one header, and the same folded into one.
+        assert_eq!(header_bool([(one, "true"), (one, "false")]), Some(false));
+        assert_eq!(
+            header_bool([(one, "false, false"), (other, "")]),
+            Some(false)
+        );
+        assert_eq!(
+            header_bool([(one, "true, FALSE"), (other, "true")]),
+            Some(false)
+        );
+        assert_eq!(
+            header_bool([(one, "true,true"), (other, "perhaps, x")]),
+            Some(true)
+        );
     }
 }

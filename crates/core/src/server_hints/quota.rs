@@ -3,9 +3,8 @@
 mod named;
 mod structured;
 
-use super::ResponseHead;
 use super::duration::{digits, header_duration};
-use super::{Header, RequestedDelay};
+use super::{Header, RequestedDelay, ResponseHead};
 use http::StatusCode;
 use std::cmp::Reverse;
 use std::time::Duration;

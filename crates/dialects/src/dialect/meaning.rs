@@ -2,8 +2,7 @@
 
 use super::at::{Location, LocationKind};
 use http_retry_core::ConfigError;
-use http_retry_core::adapter::Evidence;
-use http_retry_core::adapter::RetryTime;
+use http_retry_core::adapter::{Evidence, RetryTime};
 use http_retry_core::policy::rules::Condition;
 use http_retry_core::policy::{Class, Outcome, Pointer, Reach, Reason, Scope, Unit, Verdict};
 use std::time::Duration;

@@ -4,9 +4,8 @@ use super::{AttemptResult, Call};
 use crate::errors::{outcome_of, outcome_of_body, words};
 use crate::response::{ReadEnd, at_most, read};
 use http_retry_core::adapter::{
-    BodyProbe, BodyRequirement, Command, Event, Inspected, StreamHolder,
+    BodyProbe, BodyRequirement, Command, EarlierRequests, Event, Inspected, StreamHolder, is_longer,
 };
-use http_retry_core::adapter::{EarlierRequests, is_longer};
 use http_retry_core::policy::{ErrorBody, Verdict};
 use http_retry_core::{Class, ErrorKind, Outcome, StopReason};
 use std::ops::ControlFlow;

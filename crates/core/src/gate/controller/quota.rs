@@ -1,7 +1,6 @@
 //! The remainder of a quota, as responses state it, and the number of calls in flight.
 
-use super::{CallNumber, MAX_COUNT, SECOND, sum};
-use super::{product, quotient};
+use super::{CallNumber, MAX_COUNT, SECOND, product, quotient, sum};
 use crate::gate::micros;
 use crate::server_hints;
 use std::time::Duration;

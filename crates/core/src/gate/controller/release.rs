@@ -1,7 +1,6 @@
 //! The paced release after a cooldown, and the search for the pace that the server accepts.
 
-use super::{Controller, MILLISECOND, SECOND};
-use super::{part, product, quotient, sum};
+use super::{Controller, MILLISECOND, SECOND, part, product, quotient, sum};
 use crate::gate::vote::{MAX_PATIENCE, MIN_PATIENCE, RefusalRun, next_cooldown};
 
 /// The longest time since the last opening that counts when the pace is computed.

@@ -1,10 +1,10 @@
 //! The plans of a session: its checks in order, the rules in charge, and failovers.
 
-use super::RetrySession;
 use super::refusal::RefusalCount;
-use super::{Delay, Evaluation, accepted_delay, is_worth_a_wait, millis};
-use crate::policy::decision::StopReason;
-use crate::policy::decision::{Cost, DelaySource, RetryPlan, RuleCounters, SessionCounts, Stop};
+use super::{Delay, Evaluation, RetrySession, accepted_delay, is_worth_a_wait, millis};
+use crate::policy::decision::{
+    Cost, DelaySource, RetryPlan, RuleCounters, SessionCounts, Stop, StopReason,
+};
 use crate::policy::moment::Moment;
 use crate::policy::outcome::Outcome;
 use crate::policy::rules::{

@@ -5,9 +5,8 @@ mod pages;
 
 use super::longest_spread;
 use super::*;
-use crate::policy::Methods;
 use crate::policy::rules::{Condition, Rule, Wait};
-use crate::policy::{Backoff, Class, DelaySource, ErrorKind, Jitter, Reach, Verdict};
+use crate::policy::{Backoff, Class, DelaySource, ErrorKind, Jitter, Methods, Reach, Verdict};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -2,9 +2,8 @@
 //! `ratelimit-policy`, and the older form `limit=100, remaining=0, reset=30`.
 
 use super::{Level, MAX_PARAMETERS, QuotaUnit, StatedQuota, count, is_window};
-use crate::server_hints::Header;
-use crate::server_hints::ResponseHead;
 use crate::server_hints::duration::header_duration;
+use crate::server_hints::{Header, ResponseHead};
 use http::HeaderName;
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,10 +1,8 @@
 //! The bounds of reading a head, for heads of any size.
 
 use super::{WALL, head, read, unreadable};
-use crate::server_hints::ResponseHead;
-use crate::server_hints::ServerHints;
 use crate::server_hints::names::MAX_NAME_BYTES;
-use crate::server_hints::{MAX_HEADER_BYTES, MAX_HEADER_LINES};
+use crate::server_hints::{MAX_HEADER_BYTES, MAX_HEADER_LINES, ResponseHead, ServerHints};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 const MEBIBYTE: usize = 1 << 20;

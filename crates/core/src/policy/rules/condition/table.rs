@@ -1,7 +1,6 @@
 //! Conditions in the tables of a service: on one response, without a policy and its rules.
 
-use super::{Condition, Test};
-use super::{ConditionInput, SuccessBodyTest};
+use super::{Condition, ConditionInput, SuccessBodyTest, Test};
 use crate::error_body::{ErrorBody, Pointer};
 use crate::policy::classify::{Class, is_standard_success};
 use crate::policy::outcome::Outcome;
