@@ -6,7 +6,7 @@
 //! 1. [`Call`] is a request whose first attempt is about to be sent or in flight. A success needs nothing more.
 //! 2. [`Driver`] replaces it at the first failure, or at once if the request is observed. It holds the session, the
 //!    report and the last outcome, and carries out each [`Command`](http_retry_core::adapter::Command) until the
-//!   request is finished.
+//!    request is finished.
 //! 3. [`Client`] is the interface to an HTTP client: it sends an attempt, and reads its errors.
 //!
 //! No file here contains a rule: the session decides when to retry, how long to wait and why to stop.

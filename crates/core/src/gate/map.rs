@@ -43,7 +43,7 @@ pub struct Permit {
 }
 
 /// The right to send one call, which was refused. The refusal counts until its response is judged: it must be returned
-/// with [`Gate::confirm`](super::Gate::confirm) or [`Gate::lift`](super::Gate::lift).
+/// with [`Gate::settle`](super::Gate::settle).
 #[derive(Debug)]
 #[must_use]
 pub struct Hold(pub(super) Permit);
