@@ -96,7 +96,6 @@ mod call;
 mod client;
 mod engine;
 mod error;
-mod nested;
 
 #[cfg(any(
     all(doc, not(doctest)),

@@ -2,14 +2,14 @@
 
 mod operation;
 
-use crate::call::{CallState, Client, Driver, DriverStart};
+use crate::call::{Call, Sends, carry_on, drive};
 use crate::client::responses::Opaque;
 use crate::engine::{Engine, engine_settings, redirect_settings};
-use crate::policy::{Attempt, RequestFacts, RetryPolicy, StopReason, Verdict};
+use crate::policy::{Attempt, RequestFacts, RetryPolicy, Verdict};
 use crate::report::ReportSlot;
-use crate::route::{RequestHead, Route, Router};
+use crate::route::Router;
 use crate::runtime::Runtime;
-use http_retry_core::adapter::{GateKey, ReportRecorder, Subject};
+use http_retry_core::adapter::{RequestSettings, Todo};
 use operation::{ByFunction, ByPolicy, Operation, Repeatable};
 use std::future::Future;
 use std::marker::PhantomData;
@@ -274,46 +274,23 @@ impl Runner {
         })
     }
 
-    /// Returns the gate of the service. A shared gate joins its fleet.
-    fn gate_key(&self, route: &Route) -> GateKey {
-        let key = self.engine.gate.key_of(&self.service);
-        // Operations without a service name have nothing in common with those of another process.
-        if self.service.is_empty() || route.policy().gate_wait_limit().is_none() {
-            return key;
-        }
-        let named = (key, &*self.service);
-        self.engine.gate_key_of(route, named, || None)
-    }
-
     async fn call<T, E, X>(&self, client: X) -> Result<T, E>
     where
         T: Send,
-        X: Client<Request = (), Requests = Repeatable, Raw = T, Responses = Opaque, Error = E>,
+        X: Sends<Request = (), Requests = Repeatable, Raw = T, Responses = Opaque, Error = E>,
     {
-        let started = self.engine.runtime.now();
-        let route = self
-            .engine
-            .route(&RequestHead::default(), Some(&self.service));
-        let mut session = route.policy().session(self.facts, started);
-        if crate::nested::is_inside() {
-            session = session.disabled(StopReason::Nested);
-        }
-        let subject = Subject {
+        let operation = http_retry_core::adapter::Operation {
             service: Arc::clone(&self.service),
-            authority: Arc::default(),
-            method: None,
+            facts: self.facts,
         };
-        let named = Some(&self.service).filter(|name| !name.is_empty());
-        let observers = Arc::clone(&self.engine.observers);
-        let slot = self.slot.clone();
-        let mut recorder = ReportRecorder::new(subject.clone(), observers, slot, started);
-        recorder.names_unknown(self.engine.unknown_service(&route, named));
-        let key = self.gate_key(&route);
-        let routed = (Arc::clone(&self.engine), route);
-        let mut state = CallState::new(routed, session, subject, recorder);
-        state.gate_key = key;
-        Driver::with_state(client, Repeatable, state, DriverStart::Request(()))
-            .run()
-            .await
+        let own = RequestSettings::of_operation(operation, self.slot.clone());
+        let mut call = Call::new(Arc::clone(&self.engine), own, &mut ());
+        match call.start(&()) {
+            Todo::Send => drive(call, client, Repeatable, ()).await,
+            todo => {
+                call.delay(());
+                Box::pin(carry_on(call, client, Repeatable, todo)).await
+            }
+        }
     }
 }

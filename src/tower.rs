@@ -24,6 +24,7 @@
     doc = "[`RetryLayer::redirects_watched`]: crate#features"
 )]
 
+mod future;
 mod layer;
 mod resume;
 mod resume_future;

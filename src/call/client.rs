@@ -1,20 +1,17 @@
-//! The interface between the driver and a client.
+//! The interface between a call and a client.
 
 use crate::client::error_chain::{is_of_reqwest, outcome_of};
 use crate::client::requests::Requests;
 use crate::client::responses::Responses;
 use crate::error::LayerError;
-use crate::policy::{Attempt, ErrorKind, Outcome, RetryPolicy};
+use crate::policy::{Attempt, ErrorKind, RetryPolicy};
 use http::{HeaderName, HeaderValue};
-use http_retry_core::adapter::is_grpc;
+use http_retry_core::adapter::{ErrorFacts, RequestEvidence, is_grpc};
 use http_retry_core::attempt::AttemptHandle;
 use std::any::Any;
 use std::future::Future;
-use std::task::{Context, Poll};
 
-/// A client, as the driver sees it.
-///
-/// Its futures need not be `Send`: the adapters that box a driver require that, where the types are known.
+/// A client, as a [`Call`](super::Call) sees it: its types, and what its errors mean.
 pub trait Client: Sized {
     type Request;
     type Requests: Requests<Self::Request>;
@@ -22,24 +19,6 @@ pub trait Client: Sized {
     type Raw;
     type Responses: Responses<Self::Raw>;
     type Error;
-
-    /// Polls until the client can take a request.
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    /// Releases the capacity that `poll_ready` has reserved. Returns `true` if there was any.
-    fn release(&mut self) -> bool {
-        false
-    }
-
-    /// Sends an attempt. `handle` is for layers below in another task; the request's extensions have it already.
-    fn send(
-        &mut self,
-        request: Self::Request,
-        attempt: Attempt,
-        handle: Option<AttemptHandle>,
-    ) -> impl Future<Output = AttemptResult<Self>>;
 
     /// Keeps later requests off the connection of the last attempt, which was cut or ended with this error.
     fn leave_connection(&mut self, policy: &RetryPolicy, error: Option<&Self::Error>) {
@@ -49,11 +28,6 @@ pub trait Client: Sized {
     /// Returns `true` if the connection of the last attempt is known, so that
     /// [`leave_connection`](Self::leave_connection) has an effect after a response.
     fn can_leave_connection(&self) -> bool {
-        false
-    }
-
-    /// Returns `true` if an attempt that fails may have sent any number of requests.
-    fn may_send_several(&self) -> bool {
         false
     }
 
@@ -77,24 +51,26 @@ pub trait Client: Sized {
     }
 }
 
+/// A client whose attempt is one future. Its futures need not be `Send`: the adapters that box a driver require that,
+/// where the types are known.
+pub(crate) trait Sends: Client {
+    /// Sends an attempt. `handle` is for layers below in another task; the request's extensions have it already, if
+    /// they can.
+    fn send(
+        &mut self,
+        request: Self::Request,
+        attempt: Attempt,
+        handle: Option<AttemptHandle>,
+    ) -> impl Future<Output = AttemptResult<Self>>;
+}
+
 /// The result of an attempt, as the caller would get it.
 pub(crate) type AttemptResult<C> = Result<KeptResponse<C>, <C as Client>::Error>;
 
-pub(super) type KeptResponse<C> = <<C as Client>::Responses as Responses<<C as Client>::Raw>>::Kept;
+pub(crate) type KeptResponse<C> = <<C as Client>::Responses as Responses<<C as Client>::Raw>>::Kept;
 
 /// The part of a request that later attempts are made of.
 pub(crate) type SavedOf<C> = <<C as Client>::Requests as Requests<<C as Client>::Request>>::Saved;
-
-/// The facts of an error.
-pub struct ErrorFacts<'a> {
-    pub(crate) outcome: Outcome<'static>,
-    /// The name of its type, as the client below makes it.
-    pub(crate) type_name: &'static str,
-    /// `true` if it comes from a client that may follow redirects.
-    pub(crate) may_follow: bool,
-    /// The path of the request, if the error contains it.
-    pub(crate) path: Option<&'a str>,
-}
 
 /// Reads an error of an HTTP client.
 pub(crate) fn http_error_facts(
@@ -105,8 +81,10 @@ pub(crate) fn http_error_facts(
     ErrorFacts {
         outcome: outcome_of(policy, error),
         type_name,
-        may_follow: is_of_reqwest(policy, error),
-        path: None,
+        evidence: RequestEvidence {
+            may_follow: is_of_reqwest(policy, error),
+            ..RequestEvidence::default()
+        },
     }
 }
 

@@ -2,10 +2,9 @@
 
 use super::replay::{FirstMeasure, Measure, Replay};
 use super::saved_headers::SavedHeaders;
-use crate::policy::{RequestFacts, RequestLine};
 use crate::route;
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
-use http_retry_core::adapter::{Rebase, RewriteWith, authority_of_url, public_authority};
+use http_retry_core::adapter::{self, Rebase, RewriteWith, authority_of_url, public_authority};
 use std::borrow::Cow;
 
 /// A strategy for saving the parts that later attempts of a request are made from:
@@ -83,19 +82,7 @@ pub struct RequestEdit<'a> {
     pub(crate) rewrite: Option<&'a mut RewriteWith<'a>>,
 }
 
-/// The options for saving a request.
-#[doc(hidden)]
-#[derive(Debug, Clone, Copy)]
-pub struct SaveOptions {
-    /// The maximum number of bytes recorded of a stream, unless the body has its own limit.
-    pub(crate) recorded: usize,
-    /// `true` to save only the parts that are sent, without the extensions of reqwest's requests.
-    #[cfg_attr(
-        not(feature = "reqwest"),
-        expect(dead_code, reason = "a setting of reqwest")
-    )]
-    pub(crate) is_plain: bool,
-}
+pub(crate) use http_retry_core::adapter::SaveOptions;
 
 /// A strategy for keeping copies of bodies of one type.
 #[doc(hidden)]
@@ -351,30 +338,6 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// Returns the whole URI.
-    pub(crate) fn uri(&self) -> String {
-        match self.target {
-            Target::Uri(uri) => uri.to_string(),
-            Target::Url(url) => url.as_str().to_owned(),
-        }
-    }
-
-    /// Returns the whole URI as such, if it is one. Its text may be read as another one: `http://a*` has no path.
-    pub(crate) fn to_uri(self) -> Option<Uri> {
-        match self.target {
-            Target::Uri(uri) => Some(uri.clone()),
-            Target::Url(url) => url.as_str().parse().ok(),
-        }
-    }
-
-    /// Returns the whole URL, if the client's responses carry theirs.
-    pub(crate) fn url(&self) -> Option<&'a str> {
-        match self.target {
-            Target::Uri(_) => None,
-            Target::Url(url) => Some(url.as_str()),
-        }
-    }
-
     /// Returns the first value of a header, by its name in lower case.
     pub(crate) fn value(&self, name: &str) -> Option<&'a [u8]> {
         match self.headers {
@@ -395,29 +358,66 @@ impl<'a> Head<'a> {
         let length = self.value("content-length")?;
         std::str::from_utf8(length).ok()?.parse().ok()
     }
+}
 
-    /// Returns the facts of the request, without a key in a service-specific header.
+impl adapter::Head for Head<'_> {
+    fn method(&self) -> &Method {
+        self.method
+    }
+
     #[inline]
-    pub(crate) fn facts(&self) -> RequestFacts {
-        RequestFacts::by_first_values(self.method, |name| self.value(name))
+    fn authority(&self) -> Option<Cow<'_, str>> {
+        Head::authority(self)
     }
 
-    /// Returns the request as classifiers see it.
-    pub(crate) fn line(&self) -> RequestLine {
-        let authority = self.authority();
-        let authority = authority.map_or_else(Default::default, Into::into);
-        // As a POST, so that the facts show the key alone: the line has the method beside them.
-        let by_key = RequestFacts::by_first_values(&Method::POST, |name| self.value(name));
-        RequestLine::of(self.method, authority, self.path(), by_key)
+    fn path(&self) -> &str {
+        Head::path(self)
     }
 
-    /// Returns the part of the head that a router sees.
-    pub(crate) fn route(&self) -> route::RequestHead<'a> {
+    fn uri(&self) -> String {
+        match self.target {
+            Target::Uri(uri) => uri.to_string(),
+            Target::Url(url) => url.as_str().to_owned(),
+        }
+    }
+
+    fn to_uri(&self) -> Option<Uri> {
+        match self.target {
+            Target::Uri(uri) => Some(uri.clone()),
+            Target::Url(url) => url.as_str().parse().ok(),
+        }
+    }
+
+    fn url(&self) -> Option<&str> {
+        match self.target {
+            Target::Uri(_) => None,
+            Target::Url(url) => Some(url.as_str()),
+        }
+    }
+
+    fn value(&self, name: &str) -> Option<&[u8]> {
+        Head::value(self, name)
+    }
+
+    fn header_map(&self) -> Cow<'_, HeaderMap> {
+        Head::header_map(self)
+    }
+
+    fn extensions(&self) -> Option<&Extensions> {
+        self.extensions
+    }
+
+    fn route(&self) -> route::RequestHead<'_> {
         let scheme = match self.target {
             Target::Uri(uri) => uri.scheme_str(),
             Target::Url(url) => Some(url.scheme()),
         };
-        route::RequestHead::of_parts(Some(self.method), scheme, self.authority(), self.path())
+        route::RequestHead::of_parts(
+            Some(self.method),
+            scheme,
+            Head::authority(self),
+            Head::path(self),
+        )
     }
 }
 

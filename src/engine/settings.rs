@@ -195,7 +195,9 @@ macro_rules! redirect_settings {
         #[cfg(feature = "reqwest")]
         #[must_use]
         pub fn redirects_watched(self) -> Self {
-            let watched = crate::nested::Redirects::with_mode(crate::nested::RedirectMode::Watched);
+            let watched = http_retry_core::adapter::Redirects::with_mode(
+                http_retry_core::adapter::RedirectMode::Watched,
+            );
             self.with(|engine| engine.redirects = watched)
         }
 
@@ -207,7 +209,9 @@ macro_rules! redirect_settings {
         #[cfg(feature = "reqwest")]
         #[must_use]
         pub fn redirects_off(self) -> Self {
-            let off = crate::nested::Redirects::with_mode(crate::nested::RedirectMode::Off);
+            let off = http_retry_core::adapter::Redirects::with_mode(
+                http_retry_core::adapter::RedirectMode::Off,
+            );
             self.with(|engine| engine.redirects = off)
         }
     };

@@ -1,7 +1,7 @@
 //! The rest of a middleware chain, as the driver's client.
 
 use crate::RateLimited;
-use crate::call::{Client, ErrorFacts, http_error_facts};
+use crate::call::{Client, ErrorFacts, Sends, http_error_facts};
 use crate::client::error_chain::{error_text, retire_connection, type_in_box};
 use crate::client::replay::CloneBody;
 use crate::client::responses::Wrapped;
@@ -14,6 +14,7 @@ use reqwest_middleware::{Error, Next, Result};
 use std::any::type_name;
 use std::error::Error as StdError;
 use std::fmt;
+use std::future::Future;
 
 /// The rest of a middleware chain.
 pub(super) struct MiddlewareChain<'a> {
@@ -30,24 +31,6 @@ impl Client for MiddlewareChain<'_> {
     type Raw = Response;
     type Responses = Wrapped;
     type Error = Error;
-
-    async fn send(
-        &mut self,
-        request: Request,
-        attempt: Attempt,
-        handle: Option<AttemptHandle>,
-    ) -> Result<Response> {
-        if attempt.number() > 1 {
-            *self.extensions = self.before.clone();
-        }
-        // The usual first attempt writes nothing into the caller's extensions.
-        if !self.across_tasks && attempt.number() == 1 {
-            return self.next.clone().run(request, self.extensions).await;
-        }
-        // For inner layers only: the caller's extensions must not keep the mark.
-        let marked = MarkedExtensions::new(self.extensions, attempt, handle);
-        self.next.clone().run(request, marked.extensions).await
-    }
 
     fn leave_connection(&mut self, policy: &RetryPolicy, error: Option<&Error>) {
         if let Some(error) = error {
@@ -78,6 +61,28 @@ impl Client for MiddlewareChain<'_> {
             LayerError::Failed(error) => Error::middleware(error),
             LayerError::Incomplete(error) => Error::middleware(error),
         })
+    }
+}
+
+impl Sends for MiddlewareChain<'_> {
+    // By hand: an async function keeps the request twice in its future.
+    fn send(
+        &mut self,
+        request: Request,
+        attempt: Attempt,
+        handle: Option<AttemptHandle>,
+    ) -> impl Future<Output = Result<Response>> {
+        if attempt.number() > 1 {
+            *self.extensions = self.before.clone();
+        }
+        // The usual first attempt writes nothing into the caller's extensions.
+        if !self.across_tasks && attempt.number() == 1 {
+            return self.next.clone().run(request, self.extensions);
+        }
+        let next = self.next.clone();
+        // For inner layers only: the caller's extensions must not keep the mark.
+        let marked = MarkedExtensions::new(self.extensions, attempt, handle);
+        Box::pin(async move { next.run(request, marked.extensions).await })
     }
 }
 

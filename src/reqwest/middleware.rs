@@ -2,7 +2,7 @@
 
 use super::chain::MiddlewareChain;
 use super::resume::EngineSlot;
-use crate::call::{Call, Driver, DriverStart, FirstEnd, RequestOptions};
+use crate::call::{Call, carry_on, drive};
 use crate::client::replay::CloneBody;
 use crate::engine::{Engine, http_engine_settings};
 use crate::policy::RetryPolicy;
@@ -12,8 +12,9 @@ use crate::runtime::TokioRuntime;
 use crate::services::Services;
 use ::reqwest::{Request, Response};
 use http::Extensions;
+use http_retry_core::adapter::{RequestSettings, Todo};
 use reqwest_middleware::{Middleware, Next, Result};
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -152,62 +153,27 @@ impl Middleware for RetryMiddleware {
         Self: 'all,
     {
         EngineSlot::fill(extensions, &self.engine);
+        let own = RequestSettings::from_extensions(Some(extensions));
         let engine = Arc::clone(&self.engine);
-        let options = RequestOptions::from_extensions(Some(extensions));
-        let mut call = Call::<MiddlewareChain<'all>>::new(engine, &mut request, options);
+        let mut call = Call::<MiddlewareChain<'all>>::new(engine, own, &mut request);
         // A later attempt starts with the extensions as they are before the first.
-        let before = if call.mark.repeats() {
+        let before = if call.exchange.may_retry() {
             extensions.clone()
         } else {
             Extensions::new()
         };
-        let request = match call.enter(&CloneBody, request) {
-            Ok(request) => request,
-            Err(request) => {
-                let chain = self.chain(next, extensions, before);
-                return Self::drive(call, chain, DriverStart::Request(request));
-            }
-        };
-        Box::pin(async move {
-            let first = {
-                // An inner layer may look at the mark before its first poll.
-                let guard = call.mark.polled(self.engine.id());
-                let mut attempt = next.clone().run(request, extensions);
-                drop(guard);
-                poll_fn(|cx| call.poll_first(cx, |cx| attempt.as_mut().poll(cx))).await
-            };
-            match first {
-                FirstEnd::Succeeded(result) => result,
-                FirstEnd::Drive(start) => {
-                    let chain = self.chain(next, extensions, before);
-                    Self::drive(call, chain, start).await
-                }
-            }
-        })
-    }
-}
-
-impl RetryMiddleware {
-    #[cold]
-    fn drive<'a>(
-        call: Call<MiddlewareChain<'a>>,
-        chain: MiddlewareChain<'a>,
-        start: DriverStart<MiddlewareChain<'a>>,
-    ) -> BoxResponse<'a> {
-        Box::pin(Driver::new(call, chain, CloneBody, start).run())
-    }
-
-    fn chain<'a>(
-        &self,
-        next: Next<'a>,
-        extensions: &'a mut Extensions,
-        before: Extensions,
-    ) -> MiddlewareChain<'a> {
-        MiddlewareChain {
+        let chain = MiddlewareChain {
             next,
             extensions,
             before,
             across_tasks: self.engine.across_tasks,
+        };
+        match call.start(&request) {
+            Todo::Send => Box::pin(drive(call, chain, CloneBody, request)),
+            todo => {
+                call.delay(request);
+                Box::pin(carry_on(call, chain, CloneBody, todo))
+            }
         }
     }
 }

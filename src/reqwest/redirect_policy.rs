@@ -1,7 +1,7 @@
 //! A redirect policy that reports every redirect to the retry layers.
 
-use crate::nested::follows_redirect;
 use ::reqwest::redirect::Policy;
+use http_retry_core::adapter::follows_redirect;
 
 /// Wraps a redirect policy, and reports every redirect to the retry layers above the client.
 ///

@@ -1,11 +1,12 @@
 //! An operation as the driver's client: it runs from its beginning each time, and has no head or body.
 
-use crate::call::{AttemptResult, Client, ErrorFacts};
+use crate::call::{AttemptResult, Client, ErrorFacts, Sends};
 use crate::client::error_chain::{outcome_of, redirect_evidence};
 use crate::client::requests::{Head, RequestEdit, Requests, SaveOptions, sealed::Sealed};
 use crate::client::responses::Opaque;
 use crate::policy::{Attempt, ErrorKind, Outcome, RetryPolicy, Verdict};
 use http::{Extensions, HeaderMap};
+use http_retry_core::adapter::RequestEvidence;
 use http_retry_core::attempt::AttemptHandle;
 use std::any::type_name;
 use std::future::Future;
@@ -36,20 +37,17 @@ impl<E, V: Into<Verdict>, J: Fn(&E) -> V> Judge<E> for ByFunction<J> {
         ErrorFacts {
             outcome: Outcome::error(ErrorKind::Other).judged(self.0(error).into()),
             type_name: type_name::<E>(),
-            may_follow: false,
-            path: None,
+            evidence: RequestEvidence::default(),
         }
     }
 }
 
 impl<E: 'static> Judge<E> for ByPolicy {
     fn judge<'a>(&self, policy: &RetryPolicy, error: &'a E) -> ErrorFacts<'a> {
-        let evidence = redirect_evidence(policy, error);
         ErrorFacts {
             outcome: outcome_of(policy, error),
             type_name: type_name::<E>(),
-            may_follow: evidence.may_follow,
-            path: evidence.path,
+            evidence: redirect_evidence(policy, error),
         }
     }
 }
@@ -111,6 +109,20 @@ where
     type Responses = Opaque;
     type Error = E;
 
+    fn error_facts<'a>(&self, policy: &RetryPolicy, error: &'a E) -> ErrorFacts<'a> {
+        let mut facts = self.judge.judge(policy, error);
+        facts.evidence.may_be_several = !self.one_request;
+        facts
+    }
+}
+
+impl<J, O, F, T, E> Sends for Operation<J, O, T, E>
+where
+    J: Judge<E>,
+    O: FnMut(Attempt) -> F,
+    F: Future<Output = Result<T, E>>,
+    T: Send,
+{
     fn send(
         &mut self,
         (): (),
@@ -118,13 +130,5 @@ where
         _: Option<AttemptHandle>,
     ) -> impl Future<Output = AttemptResult<Self>> {
         (self.operation)(attempt)
-    }
-
-    fn may_send_several(&self) -> bool {
-        !self.one_request
-    }
-
-    fn error_facts<'a>(&self, policy: &RetryPolicy, error: &'a E) -> ErrorFacts<'a> {
-        self.judge.judge(policy, error)
     }
 }

@@ -370,7 +370,7 @@ impl reqwest_middleware::Middleware for Script {
     ) -> reqwest_middleware::Result<::reqwest::Response> {
         use ::reqwest::ResponseBuilderExt;
 
-        crate::nested::follows_no_redirects();
+        http_retry_core::adapter::follows_no_redirects();
         let url = request.url().clone();
         let mut scripted = Request::new(request.body_mut().take().unwrap_or_default());
         *scripted.method_mut() = request.method().clone();

@@ -9,6 +9,7 @@ use crate::resume::{
     is_redirected, mark_other_origin,
 };
 use http::{HeaderMap, Method};
+use http_retry_core::adapter::Head as _;
 use pin_project_lite::pin_project;
 use std::borrow::Cow;
 use std::error::Error;
@@ -30,7 +31,7 @@ pin_project! {
     ///
     /// # Cancel safety
     ///
-    /// As for [`RetryFuture`](super::service::RetryFuture).
+    /// As for [`RetryFuture`](super::future::RetryFuture).
     pub struct ResumeFuture<F, T> {
         #[pin]
         sent: F,

@@ -1,10 +1,8 @@
 //! The service with retries, and the driver's client that sends through it.
 
+use super::future::RetryFuture;
 use super::marker::{Boxed, CloneBody, Wrapped};
-use crate::call::{
-    AttemptResult, Call, Client, Driver, DriverStart, ErrorFacts, FirstEnd, RequestOptions,
-    http_error_facts,
-};
+use crate::call::{Client, ErrorFacts, http_error_facts};
 use crate::client::connection::ConnectionUsed;
 use crate::client::error_chain::{error_text, retire_connection, type_in_box};
 use crate::client::errors::Errors;
@@ -13,14 +11,11 @@ use crate::client::responses::Responses;
 use crate::engine::{Engine, Routes};
 use crate::error::LayerError;
 use crate::policy::{Attempt, ErrorKind, RetryPolicy};
-use http_retry_core::attempt::AttemptHandle;
-use pin_project_lite::pin_project;
 use std::any::{Any, TypeId, type_name};
 use std::error::Error;
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use tower_service::Service;
@@ -129,39 +124,6 @@ impl<S: fmt::Debug, X, C, A, H> fmt::Debug for Retry<S, X, C, A, H> {
     }
 }
 
-impl<S, X, C, A, H> Retry<S, X, C, A, H>
-where
-    S: Clone,
-    C: Clone,
-{
-    #[inline]
-    fn begin<Q, D>(
-        &mut self,
-        request: Q,
-        drive: BoxDriver<ServiceClient<S, Q, X, C, A>, D>,
-    ) -> RetryFuture<S::Future, ServiceClient<S, Q, X, C, A>, D>
-    where
-        Q: 'static,
-        S: Service<Q>,
-        S::Response: 'static,
-        S::Error: 'static,
-        X: Errors<S::Error>,
-        X::Error: 'static,
-        C: Requests<Q>,
-        A: Responses<S::Response>,
-    {
-        self.answers.begin(match &self.engine.routes {
-            Routes::One(route) => Some(route.policy()),
-            Routes::PerRequest(_) => None,
-        });
-        // The service that was polled ready must take the call; its clone may not be ready.
-        let clone = self.inner.clone();
-        let service = std::mem::replace(&mut self.inner, clone);
-        let engine = Arc::clone(&self.engine);
-        RetryFuture::new(engine, service, self.copies.clone(), request, drive)
-    }
-}
-
 impl<S, Q, X, C, A, H> Service<Q> for Retry<S, X, C, A, H>
 where
     S: Service<Q>,
@@ -197,213 +159,41 @@ pub trait RetriedBy<T>: Sized {
     fn call(service: &mut T, request: Self) -> Self::Future;
 }
 
-impl<S, Q, X, C, A> RetriedBy<Retry<S, X, C, A, AnyThread>> for Q
-where
-    Q: Send + 'static,
-    C: Requests<Q>,
-    S: Service<Q> + Clone + Send + 'static,
-    S::Future: Send,
-    S::Response: 'static,
-    S::Error: Send + 'static,
-    A: Responses<S::Response, Kept: 'static>,
-    X: Errors<S::Error> + 'static,
-    X::Error: Send + 'static,
-{
-    type Response = A::Kept;
-    type Error = X::Error;
-    type Future = RetryFuture<
-        S::Future,
-        ServiceClient<S, Q, X, C, A>,
-        Pin<Box<dyn Future<Output = Result<A::Kept, X::Error>> + Send>>,
-    >;
-
-    #[inline]
-    fn poll_ready(
-        service: &mut Retry<S, X, C, A, AnyThread>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Result<(), X::Error>> {
-        service.inner.poll_ready(cx).map_err(X::from_inner)
-    }
-
-    #[inline]
-    fn call(service: &mut Retry<S, X, C, A, AnyThread>, request: Q) -> Self::Future {
-        service.begin(request, |driver| Box::pin(driver.run()))
-    }
-}
-
-impl<S, Q, X, C, A> RetriedBy<Retry<S, X, C, A, OneThread>> for Q
-where
-    Q: Send + 'static,
-    C: Requests<Q>,
-    S: Service<Q> + Clone + 'static,
-    S::Response: 'static,
-    S::Error: 'static,
-    A: Responses<S::Response, Kept: 'static>,
-    X: Errors<S::Error> + 'static,
-    X::Error: 'static,
-{
-    type Response = A::Kept;
-    type Error = X::Error;
-    type Future = RetryFuture<
-        S::Future,
-        ServiceClient<S, Q, X, C, A>,
-        Pin<Box<dyn Future<Output = Result<A::Kept, X::Error>>>>,
-    >;
-
-    #[inline]
-    fn poll_ready(
-        service: &mut Retry<S, X, C, A, OneThread>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Result<(), X::Error>> {
-        service.inner.poll_ready(cx).map_err(X::from_inner)
-    }
-
-    #[inline]
-    fn call(service: &mut Retry<S, X, C, A, OneThread>, request: Q) -> Self::Future {
-        service.begin(request, |driver| Box::pin(driver.run()))
-    }
-}
-
-pin_project! {
-    /// The future of a call to [`Retry`](super::Retry).
-    ///
-    /// # Cancel safety
-    ///
-    /// Dropping it ends the call: nothing more is sent, and the tokens of an unsent retry go back to the budget.
-    pub struct RetryFuture<F, K, D>
-    where
-        K: Client,
-    {
-        #[pin]
-        state: FutureState<F, K, D>,
-    }
-}
-
-pin_project! {
-    #[project = Projected]
-    enum FutureState<F, K, D>
-    where
-        K: Client,
-    {
-        First {
-            #[pin]
-            attempt: F,
-            rest: Option<CallInFlight<K, D>>,
-        },
-        Drive { driver: D },
-    }
-}
-
-/// The parts of a call beside its first attempt, while that is in flight.
-struct CallInFlight<K: Client, D> {
-    call: Call<K>,
-    client: K,
-    requests: K::Requests,
-    drive: BoxDriver<K, D>,
-}
-
-/// A function that boxes the driver of a call. It is written where the types are known, so that the compiler can prove
-/// that the box is `Send`.
-type BoxDriver<K, D> = fn(Driver<K>) -> D;
-
-impl<S, Q, X, C, A, D> RetryFuture<S::Future, ServiceClient<S, Q, X, C, A>, D>
+impl<S, Q, X, C, A, H> RetriedBy<Retry<S, X, C, A, H>> for Q
 where
     Q: 'static,
+    C: Requests<Q>,
     S: Service<Q> + Clone,
     S::Response: 'static,
     S::Error: 'static,
+    A: Responses<S::Response, Kept: 'static>,
     X: Errors<S::Error>,
     X::Error: 'static,
-    C: Requests<Q>,
-    A: Responses<S::Response>,
 {
+    type Response = A::Kept;
+    type Error = X::Error;
+    type Future = RetryFuture<S::Future, ServiceClient<S, Q, X, C, A>>;
+
     #[inline]
-    fn new(
-        engine: Arc<Engine>,
-        service: S,
-        requests: C,
-        mut request: Q,
-        drive: BoxDriver<ServiceClient<S, Q, X, C, A>, D>,
-    ) -> Self {
-        let mut client = ServiceClient::new(service);
-        let extensions = C::head(&request).and_then(|head| head.extensions);
-        let options = RequestOptions::from_extensions(extensions);
-        let mut call = Call::new(engine, &mut request, options);
-        let mut request = match call.enter(&requests, request) {
-            Ok(request) => request,
-            Err(request) => {
-                let begin = DriverStart::Request(request);
-                let driver = drive(Driver::new(call, client, requests, begin));
-                return Self {
-                    state: FutureState::Drive { driver },
-                };
-            }
-        };
-        // Without a limit the attempt is not cut, so nobody retires its connection.
-        if let limit @ Some(_) = call.limit() {
-            client.capture_connection(&mut request, Attempt::new(1, limit));
-        }
-        // An inner layer may look at the mark as early as in `call`.
-        let guard = call.mark.polled(call.engine().id());
-        let attempt = client.service.call(request);
-        drop(guard);
-        let rest = Some(CallInFlight {
-            call,
-            client,
-            requests,
-            drive,
+    fn poll_ready(
+        service: &mut Retry<S, X, C, A, H>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), X::Error>> {
+        service.inner.poll_ready(cx).map_err(X::from_inner)
+    }
+
+    #[inline]
+    fn call(service: &mut Retry<S, X, C, A, H>, request: Q) -> Self::Future {
+        service.answers.begin(match &service.engine.routes {
+            Routes::One(route) => Some(route.policy()),
+            Routes::PerRequest(_) => None,
         });
-        Self {
-            state: FutureState::First { attempt, rest },
-        }
-    }
-}
-
-impl<S, Q, X, C, A, D> Future for RetryFuture<S::Future, ServiceClient<S, Q, X, C, A>, D>
-where
-    Q: 'static,
-    S: Service<Q> + Clone,
-    S::Response: 'static,
-    S::Error: 'static,
-    X: Errors<S::Error>,
-    X::Error: 'static,
-    C: Requests<Q>,
-    A: Responses<S::Response>,
-    D: Future<Output = Result<A::Kept, X::Error>> + Unpin,
-{
-    type Output = Result<A::Kept, X::Error>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut state = self.as_mut().project().state;
-        let (attempt, rest) = match state.as_mut().project() {
-            Projected::Drive { driver } => return Pin::new(driver).poll(cx),
-            Projected::First { attempt, rest } => (attempt, rest),
-        };
-        // Polled again after a success, which `Future` leaves open.
-        let Some(first) = rest else {
-            return Poll::Pending;
-        };
-        let poll = |cx: &mut Context<'_>| {
-            let polled = attempt.poll(cx);
-            polled.map(|result| result.map(A::keep).map_err(X::from_inner))
-        };
-        let begin = match first.call.poll_first(cx, poll) {
-            Poll::Pending => return Poll::Pending,
-            Poll::Ready(FirstEnd::Succeeded(result)) => {
-                *rest = None;
-                return Poll::Ready(result);
-            }
-            Poll::Ready(FirstEnd::Drive(begin)) => begin,
-        };
-        let Some(first) = rest.take() else {
-            return Poll::Pending;
-        };
-        let driver = Driver::new(first.call, first.client, first.requests, begin);
-        let driver = (first.drive)(driver);
-        // This drops the first attempt, which a timeout may have left unfinished. The driver needs a poll of its own to
-        // be woken.
-        state.set(FutureState::Drive { driver });
-        self.poll(cx)
+        // The service that was polled ready must take the call; its clone may not be ready.
+        let clone = service.inner.clone();
+        let ready = std::mem::replace(&mut service.inner, clone);
+        let client = ServiceClient::new(ready);
+        let engine = Arc::clone(&service.engine);
+        RetryFuture::new(engine, client, service.copies.clone(), request)
     }
 }
 
@@ -431,6 +221,15 @@ where
         }
     }
 
+    /// Releases the capacity that the service has reserved for a call.
+    pub(super) fn release(&mut self)
+    where
+        S: Clone,
+    {
+        // A clone is not ready, and dropping the old service frees the capacity that it had reserved.
+        self.service = self.service.clone();
+    }
+
     /// Captures the connection of an attempt that may have to leave it.
     #[inline]
     pub(super) fn capture_connection(&mut self, request: &mut Q, attempt: Attempt) {
@@ -455,27 +254,6 @@ where
     type Raw = S::Response;
     type Responses = A;
     type Error = X::Error;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), X::Error>> {
-        self.service.poll_ready(cx).map_err(X::from_inner)
-    }
-
-    fn release(&mut self) -> bool {
-        // A clone is not ready, and dropping the old service frees the capacity that it had reserved.
-        self.service = self.service.clone();
-        true
-    }
-
-    fn send(
-        &mut self,
-        mut request: Q,
-        attempt: Attempt,
-        _: Option<AttemptHandle>,
-    ) -> impl Future<Output = AttemptResult<Self>> {
-        self.capture_connection(&mut request, attempt);
-        let response = self.service.call(request);
-        async move { response.await.map(A::keep).map_err(X::from_inner) }
-    }
 
     fn leave_connection(&mut self, policy: &RetryPolicy, error: Option<&X::Error>) {
         if let Some(used) = self.connection.take() {

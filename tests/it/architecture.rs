@@ -230,3 +230,29 @@ fn a_look_at_the_clock_would_be_seen() {
     }
     assert!(!seen("\"Instant::now\" // rand::random()"));
 }
+
+/// Three drivers that each did these things by hand have drifted apart once.
+#[test]
+fn one_exchange_alone_pays_enters_gates_and_records() {
+    let deeds: [(&[&str], &[&str]); 4] = [
+        // A resumed download pays for its next part, which is no retry of a request.
+        (&["route", ".", "ask", "("], &["http-retry::resume"]),
+        (&["gate", ".", "enter", "("], &[]),
+        (&["ReportRecorder", "::", "new"], &[]),
+        (&[".", "attempt_ended", "("], &[]),
+    ];
+    let wrong = sources().into_iter().flat_map(|(module, text)| {
+        let words = words_of(code(&text));
+        let is_elsewhere = |others: &[&str]| {
+            let mut allowed = others.iter().chain(&["http-retry-core::exchange"]);
+            !allowed.any(|allowed| module.starts_with(allowed))
+        };
+        let found = deeds
+            .iter()
+            .filter(|(deed, others)| is_elsewhere(others) && holds(&words, deed));
+        found
+            .map(|(deed, _)| format!("{module}: {}", deed.concat()))
+            .collect::<Vec<_>>()
+    });
+    assert_eq!(wrong.collect::<Vec<_>>(), NONE);
+}

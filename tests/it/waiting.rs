@@ -93,7 +93,7 @@ fn ten_thousand_calls_that_wait_at_one_gate_take_two_kib_each() {
 }
 
 #[test]
-fn ten_thousand_calls_that_wait_on_reqwest_take_2560_bytes_each() {
+fn ten_thousand_calls_that_wait_on_reqwest_take_2800_bytes_each() {
     paused().block_on(async {
         let refusing = Script::new().status(429).header("retry-after", "60");
         let client = ClientBuilder::new(reqwest::Client::new());
@@ -107,7 +107,7 @@ fn ten_thousand_calls_that_wait_on_reqwest_take_2560_bytes_each() {
         // The future of the client itself is there without retries too.
         let next = || client.execute(requests.pop().unwrap());
         let each = heap_of_each(&mut calls, next).await;
-        assert!(each <= 2_560, "{each}");
+        assert!(each <= 2_800, "{each}");
     });
 }
 

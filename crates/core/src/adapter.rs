@@ -1,29 +1,34 @@
 //! Building blocks for adapters, which connect this crate to an HTTP client, for stores that processes share, and for
 //! crates of dialects. Users of an adapter do not need them.
 //!
-//! An adapter looks up a [`Route`](crate::route::Route), waits at the [`GateKey`] of each call, steps a
-//! [`RetrySession`](crate::policy::RetrySession), and reports each step to a [`ReportRecorder`]. A program that only
-//! retries by hand needs a [`RetryPolicy`](crate::policy::RetryPolicy) and a
+//! An adapter makes an [`Engine`] for its settings and an [`Exchange`] for each request, and does what its [`Todo`]
+//! says. A program that only retries by hand needs a [`RetryPolicy`](crate::policy::RetryPolicy) and a
 //! [`RetryBudget`](crate::budget::RetryBudget), and nothing from here.
 
-pub use crate::attempt::mark::{
-    AttemptFlags, LayerId, PollGuard, follows_no_redirects, follows_redirect, outermost,
-};
+pub use crate::attempt::mark::follows_no_redirects;
 pub use crate::budget::NEVER_REFILLS;
 pub use crate::budget::bucket::BudgetTerms;
 pub use crate::budget::payment::{PaymentResult, PendingRetry};
 pub use crate::budget::services::Budgets;
+pub use crate::exchange::Exchange;
+pub use crate::exchange::engine::{DownloadLimits, DrainLimit, Engine, Routes, SaveOptions};
+pub use crate::exchange::head::{Head, Kept};
+pub use crate::exchange::settings::{Operation, RequestSettings, RestOfDownload};
+pub use crate::exchange::todo::{
+    BodyNeed, Changes, End, Ending, EndsWith, ErrorFacts, Found, Todo,
+};
 pub use crate::gate::controller::CallNumber;
 pub use crate::gate::controller::quota::GateQuota;
 pub use crate::gate::key::{GateKey, KeyGate, NewKey, RouteOf};
 pub use crate::gate::map::{Hold, Permit};
 pub use crate::gate::state::{CallEnd, CallKind, GateRequest, NotIdle, Passed};
+pub use crate::nested::{RedirectMode, Redirects, RequestEvidence, follows_redirect, is_inside};
 pub use crate::normal_form::{
     authority_of_url, host_pattern, normal_authority, normal_path, path_pattern, scheme_pattern,
 };
 pub use crate::policy::bodies::{
-    BodyProbe, BrokenAnswer, Filled, Inspect, Inspected, Rewrite, RewriteBody, RewriteWith,
-    Rewritten, StreamHolder, is_grpc, is_longer,
+    BodyPart, BodyProbe, BrokenAnswer, Filled, Inspect, Inspected, Rewrite, RewriteBody,
+    RewriteWith, Rewritten, StreamHolder, is_grpc, is_longer,
 };
 pub use crate::policy::classifier::OwnError;
 pub use crate::policy::classify::texts::{
@@ -34,8 +39,8 @@ pub use crate::policy::outcome::earlier::EarlierRequests;
 pub use crate::policy::rules::CannedResponse;
 pub use crate::policy::rules::condition::Evidence;
 pub use crate::policy::rules::names::NamesUsed;
+pub use crate::policy::session::Refusal;
 pub use crate::policy::session::plan::Server;
-pub use crate::policy::session::{BodyRequirement, Command, Event, Refusal};
 pub use crate::report::recorder::{DownloadRecorder, ReportRecorder, Subject};
 pub use crate::report::span::{AttemptSpan, is_logged, is_traced, warn_of_misuse, warn_of_setting};
 pub use crate::route::failover::{Destination, Rebase, is_same_server};

@@ -242,13 +242,13 @@ impl Gate {
         key: GateKey,
         now: Duration,
         quotas_at_once: bool,
-    ) -> Result<Option<Permit>, NotIdle<'_>> {
+    ) -> Result<Option<Permit>, NotIdle> {
         let Some(slot) = self.0.map.find(key) else {
             return Ok(None);
         };
         // The slot may change hands between `find` and here; `slot_of` and `decide` check its key again.
         let entered = slot.counters.enter(micros(now));
-        let (number, was_refused) = entered.ok_or(NotIdle(slot))?;
+        let (number, was_refused) = entered.ok_or(NotIdle)?;
         let at_once = self.0.options.quotas_at_once.unwrap_or(quotas_at_once);
         Ok(Some(Permit {
             at: slot.at,
@@ -267,50 +267,41 @@ impl Gate {
     pub async fn pass(
         &self,
         request: GateRequest,
-        runtime: &dyn Runtime,
+        runtime: &Arc<dyn Runtime>,
         on_wait: impl FnOnce(),
     ) -> Passed {
-        let started = runtime.now();
         let is_first = request.kind == CallKind::Newcomer;
-        let slot = match self.enter(request.key, started, request.quotas_at_once) {
-            Err(NotIdle(slot)) => slot,
-            Ok(permit) => {
-                return Passed {
-                    waited: Duration::ZERO,
-                    place: Ok(permit.map(|permit| Permit { is_first, ..permit })),
-                };
+        let entered = self.enter(request.key, runtime.now(), request.quotas_at_once);
+        if let Ok(permit) = entered {
+            return Passed {
+                waited: Duration::ZERO,
+                place: Ok(permit.map(|permit| permit.for_first(is_first))),
+            };
+        }
+        let mut wait = self.wait(request, runtime);
+        // Called at the first poll that is pending, and never again.
+        let mut on_wait = Some(on_wait);
+        poll_fn(|cx| {
+            let passed = wait.poll(cx);
+            if let Some(on_wait) = on_wait.take_if(|_| passed.is_pending()) {
+                on_wait();
             }
-        };
-        let mut waiter = Waiter {
-            gate: self,
-            slot,
-            runtime,
-            request: &request,
+            passed
+        })
+        .await
+    }
+
+    /// Returns the wait of a call that [`Gate::enter`] has not let in.
+    pub(crate) fn wait(&self, request: GateRequest, runtime: &Arc<dyn Runtime>) -> GateWait {
+        GateWait {
+            gate: self.clone(),
+            at: self.0.map.find(request.key).map(|slot| slot.at),
+            runtime: Arc::clone(runtime),
+            request,
+            began: runtime.now(),
             id: None,
             sleep: None,
             slept_until: Duration::ZERO,
-        };
-        // Called at the first poll that is pending, and never again.
-        let mut on_wait = Some(on_wait);
-        let turn = poll_fn(|cx| {
-            let turn = waiter.poll(cx);
-            if let Some(on_wait) = on_wait.take_if(|_| turn.is_pending()) {
-                on_wait();
-            }
-            turn
-        })
-        .await;
-        // This call has taken the lock already, so ignoring its quota headers would save nothing.
-        let admitted = |number| Permit {
-            at: slot.at,
-            key: request.key,
-            permit: number,
-            is_first,
-            hears_quotas: true,
-        };
-        Passed {
-            waited: waiter.now().saturating_sub(started),
-            place: turn.map(|number| number.map(admitted)),
         }
     }
 
@@ -414,12 +405,15 @@ enum NoTurn {
     InTime(Duration),
 }
 
-/// A call in the line of its key. If dropped, it leaves the line.
-struct Waiter<'a> {
-    gate: &'a Gate,
-    slot: &'a Slot,
-    runtime: &'a dyn Runtime,
-    request: &'a GateRequest,
+/// A call in the line of its key. If dropped, it leaves the line. It owns what it uses, so that a state machine can hold
+/// it.
+pub(crate) struct GateWait {
+    gate: Gate,
+    /// The index of its slot; `None` if there is none for its key.
+    at: Option<u32>,
+    runtime: Arc<dyn Runtime>,
+    pub(crate) request: GateRequest,
+    began: Duration,
     id: Option<WaiterId>,
     /// The end of the current wait, and its future.
     sleep: Option<(Duration, Sleep)>,
@@ -427,11 +421,31 @@ struct Waiter<'a> {
     slept_until: Duration,
 }
 
-impl Waiter<'_> {
-    /// Completes with an error if the deadline comes first, at once if it is known that the gate stays shut for longer.
+impl GateWait {
+    /// Waits for the call's turn. Completes with an error if the deadline comes first, at once if it is known that the
+    /// gate stays shut for longer.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Passed> {
+        let turn = ready!(self.poll_line(cx));
+        // This call has taken the lock already, so ignoring its quota headers would save nothing.
+        let admitted = |(permit, at)| Permit {
+            at,
+            key: self.request.key,
+            permit,
+            is_first: self.request.kind == CallKind::Newcomer,
+            hears_quotas: true,
+        };
+        Poll::Ready(Passed {
+            waited: self.now().saturating_sub(self.began),
+            place: turn.map(|number| number.zip(self.at).map(admitted)),
+        })
+    }
+
     /// Completes with `Ok(None)` if the slot was given to another key before this call was in line, so that there is no
     /// gate for it.
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<CallNumber>, Option<Duration>>> {
+    fn poll_line(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Option<CallNumber>, Option<Duration>>> {
         let deadline = self.request.deadline.unwrap_or(Duration::MAX);
         loop {
             let now = self.now();
@@ -463,8 +477,10 @@ impl Waiter<'_> {
         let mut moment = self.runtime.moment();
         // The runtime may still report a time before the end of the sleep that has just completed.
         moment.now = now;
-        let (map, request) = (&self.gate.0.map, self.request);
-        map.decide(self.slot, request.key, moment, |state, counters| {
+        let map = &self.gate.0.map;
+        let slot = map.at(self.at?)?;
+        let request = &self.request;
+        map.decide(slot, request.key, moment, |state, counters| {
             let join = || {
                 let deadline = request.deadline.filter(|_| request.ends_early);
                 let left = deadline.map(|deadline| micros(deadline.saturating_sub(now)));
@@ -485,12 +501,13 @@ impl Waiter<'_> {
     }
 }
 
-impl Drop for Waiter<'_> {
+impl Drop for GateWait {
     fn drop(&mut self) {
-        if let Some(id) = self.id.take() {
-            let (map, moment) = (&self.gate.0.map, self.runtime.moment());
+        let map = &self.gate.0.map;
+        let slot = self.at.and_then(|at| map.at(at));
+        if let (Some(id), Some(slot)) = (self.id.take(), slot) {
             let leave = |state: &mut KeyState, counters: &Counters| state.leave(counters, id);
-            map.decide(self.slot, self.request.key, moment, leave);
+            map.decide(slot, self.request.key, self.runtime.moment(), leave);
         }
     }
 }

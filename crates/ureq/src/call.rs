@@ -1,280 +1,249 @@
-//! One request on its way: the session decides, and what is here carries its commands out.
-//!
-//! In the order of a request's way: [`Call::new`] reads the request's settings and finds its route; [`Call::run`] makes
-//! attempts until the session says that the request is finished. `gates` waits for the request's turn, `judging` tells
-//! the session what came of an attempt, `retrying` pays for the next one and waits. No file here knows a rule.
+//! One request on its way: an [`Exchange`] decides, and what is here sends, reads and waits on ureq.
 
-mod gates;
-mod judging;
-mod retrying;
-
-use crate::engine::Engine;
-use crate::errors::RequestFailed;
+use crate::errors::{RequestFailed, outcome_of, outcome_of_body, words};
 use crate::request::ReplayableRequest;
-use crate::response::canned;
-use crate::watch::{self, Evidence, Part};
-use gates::HeldPermits;
-use http::request::Parts;
+use crate::response::{ReadEnd, at_most, canned, read};
+use crate::runtime::block_on;
+use crate::watch::{self, Evidence};
 use http::{Request, Response};
 use http_retry_core::adapter::{
-    Command, Event, GateKey, ReportRecorder, Subject, public_authority,
+    BodyNeed, BodyPart, BrokenAnswer, Changes, End, EndsWith, Engine, ErrorFacts, Exchange, Found,
+    Head, Inspected, Kept, RequestEvidence, RequestSettings, Todo, is_longer,
 };
-use http_retry_core::budget::{PaidRetry, RetryBudget};
-use http_retry_core::policy::rules::OnExhausted;
-use http_retry_core::policy::{ErrorBody, Moment, RequestLine, RetrySession};
-use http_retry_core::report::DeadLetter;
-use http_retry_core::route::{RequestHead, Route};
-use http_retry_core::{
-    Attempt, Outcome, ReportSlot, RequestFacts, RetryOverride, RetryReport, StopReason, attempt,
-};
+use http_retry_core::{ErrorKind, Outcome, RetryReport, StopReason};
+use std::any::type_name;
+use std::future::poll_fn;
+use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::Duration;
 use ureq::{Agent, Body, Error, SendBody, Timeout};
 
 /// The result of an attempt.
 type AttemptResult = Result<Response<Body>, Error>;
 
 /// A request on its way.
-pub(crate) struct Call<'e, 'b> {
-    engine: &'e Engine,
-    agent: &'e Agent,
-    route: Arc<Route>,
-    session: RetrySession,
-    recorder: ReportRecorder,
-    budget: RetryBudget,
+pub(crate) struct Call<'a, 'b> {
+    exchange: Exchange,
+    agent: &'a Agent,
     request: ReplayableRequest<'b>,
-    authority: Arc<str>,
-    gate_key: Option<GateKey>,
-    permits: HeldPermits<'e>,
-    /// The retry that is scheduled.
-    paid: Option<PaidRetry>,
-    last: LastAttempt,
-}
-
-/// The end of the last attempt.
-struct LastAttempt {
-    /// The result for the caller, if it was kept.
-    result: Option<AttemptResult>,
-    /// Its meaning, and when it was judged.
-    outcome: Outcome<'static>,
-    at: Moment,
-    /// The time at which the attempt is cut.
-    until: Option<Duration>,
+    /// The last result, if it was kept, and what was seen of its attempt.
+    last: Option<AttemptResult>,
     evidence: Evidence,
-    /// The text of the error that has broken a response.
-    broken: Option<ErrorBody>,
 }
 
-impl Default for LastAttempt {
-    fn default() -> Self {
-        Self {
-            result: None,
-            outcome: Outcome::success(),
-            at: Moment::default(),
-            until: None,
-            evidence: Evidence::default(),
-            broken: None,
-        }
-    }
-}
-
-/// The settings that a request carries.
-struct OwnSettings {
-    own: RetryOverride,
-    slot: Option<ReportSlot>,
-    nested: bool,
-}
-
-impl OwnSettings {
-    fn of(parts: &Parts) -> Self {
-        let own = parts.extensions.get::<RetryOverride>().cloned();
-        let own = own.unwrap_or_default();
-        let is_inside = watch::is_inside() || parts.extensions.get::<Attempt>().is_some();
-        Self {
-            nested: is_inside && !own.ignores_nesting(),
-            slot: parts.extensions.get().cloned(),
-            own,
-        }
-    }
-
-    fn session(
-        &self,
-        route: &Route,
-        parts: &Parts,
-        authority: &Arc<str>,
-        started: Duration,
-    ) -> RetrySession {
-        let policy = route.policy();
-        let key = policy.key_header().and_then(|name| parts.headers.get(name));
-        let keyed = key.is_some_and(|key| !key.as_bytes().trim_ascii().is_empty());
-        let facts = RequestFacts::of(&parts.method, &parts.headers).keyed(keyed);
-        let line = || RequestLine::new(&parts.method, authority, parts.uri.path(), &parts.headers);
-        let line = policy.asks_for_the_request().then(|| line().keyed(keyed));
-        let mut session = policy
-            .session(facts, started)
-            .with_override(&self.own)
-            .with_method(Some(parts.method.clone()))
-            .of_request(line);
-        if self.nested {
-            session = session.disabled(StopReason::Nested);
-        }
-        if !route.destinations().is_empty() {
-            // A request that goes to another service needs its URL and credentials changed, which is not done here.
-            session.set_servers(Vec::new());
-        }
-        session
-    }
-}
-
-/// Returns the service of a request: the route's name for it, else the request's own, else host and port.
-fn subject(parts: &Parts, route: &Route, named: Option<&Arc<str>>) -> Subject {
-    let authority = public_authority(&parts.uri, || None).unwrap_or_default();
-    let authority: Arc<str> = authority.into();
-    let service = route.name().or(named).unwrap_or(&authority);
-    Subject {
-        service: Arc::clone(service),
-        authority,
-        method: Some(parts.method.clone()),
-    }
-}
-
-impl<'e, 'b> Call<'e, 'b> {
+impl<'a, 'b> Call<'a, 'b> {
     pub(crate) fn new(
-        engine: &'e Engine,
-        agent: &'e Agent,
+        engine: &Arc<Engine>,
+        agent: &'a Agent,
         request: Request<SendBody<'b>>,
     ) -> Self {
         let (parts, body) = request.into_parts();
-        let mut settings = OwnSettings::of(&parts);
-        let named = settings.own.service_name().cloned();
-        let head = RequestHead::new(&parts.method, &parts.uri);
-        let route = engine.route(&head, named.as_deref());
-        if engine.knows_services() {
-            settings.own = route.allowed(settings.own);
-        }
-        let subject = subject(&parts, &route, named.as_ref());
-        let started = engine.clock.now();
-        let session = settings.session(&route, &parts, &subject.authority, started);
+        let settings = RequestSettings::from_extensions(Some(&parts.extensions));
+        let exchange = Exchange::new(Arc::clone(engine), settings, Some(&&parts));
         // The gate needs the head of a refusal, which an error of the agent has lost.
-        let is_watched = session.may_retry()
-            || session.gate_wait_left().is_some()
-            || session.attempt_limit(started).is_some();
+        let is_watched = exchange.may_retry()
+            || exchange.policy().gate_wait_limit().is_some()
+            || exchange.first_limit().is_some();
         let request = if is_watched {
-            ReplayableRequest::recorded(agent, parts, body, engine.recorded)
+            ReplayableRequest::recorded(agent, parts, body, engine.save.recorded)
         } else {
             ReplayableRequest::once(parts, body)
         };
-        let observers = Arc::clone(&engine.observers);
-        let mut recorder = ReportRecorder::new(subject.clone(), observers, settings.slot, started);
-        let unknown = named.filter(|name| engine.knows_services() && route.name() != Some(name));
-        recorder.names_unknown(unknown);
         Self {
-            budget: engine.budget_of(&route, subject.service),
-            engine,
+            exchange,
             agent,
-            route,
-            session,
-            recorder,
             request,
-            authority: subject.authority,
-            gate_key: None,
-            permits: HeldPermits::default(),
-            paid: None,
-            last: LastAttempt::default(),
+            last: None,
+            evidence: Evidence::default(),
         }
     }
 
-    /// Makes attempts until the session says that the request is finished.
+    /// Makes attempts until the request is finished.
     pub(crate) fn run(mut self) -> AttemptResult {
-        let mut command = self.session.step(Event::Start, self.now());
+        let mut todo = self.exchange.start(Some(&&self.request.parts));
         loop {
-            command = match command {
-                Command::Admit => self.admit(),
-                Command::Send => self.send(),
-                Command::Read(requirement) => self.read(requirement),
-                Command::Withdraw(plan) => self.withdraw(*plan),
-                Command::Wait(until) => self.wait(until),
-                Command::Finish(why) => return self.finish(why),
+            todo = match todo {
+                Todo::Send => self.send(),
+                Todo::Wait | Todo::Ask => block_on(poll_fn(|cx| self.exchange.poll_wait(cx, true))),
+                Todo::Read(need) => self.read(need),
+                Todo::Prepare => {
+                    let has_response = matches!(self.last, Some(Ok(_)));
+                    self.exchange.prepare(&mut self.request, has_response)
+                }
+                Todo::Stay | Todo::Done => return self.finish(),
             };
         }
     }
 
-    fn now(&self) -> Moment {
-        Moment::new(self.engine.clock.now())
-    }
-
-    /// Returns the rest of the deadline, if there is one.
-    fn time_left(&self) -> Option<Duration> {
-        let deadline = self.session.deadline()?;
-        Some(deadline.saturating_sub(self.engine.clock.now()))
-    }
-
-    /// Ends the request because the last command cannot be carried out.
-    fn fails(&mut self, why: StopReason) -> Command {
-        self.paid = None;
-        let now = self.now();
-        self.session.step(Event::Failed(why), now)
-    }
-
-    fn send(&mut self) -> Command {
-        if let Some(paid) = self.paid.take() {
-            if self.time_left() == Some(Duration::ZERO) {
-                return self.fails(StopReason::DeadlineExceeded);
-            }
-            paid.commit();
-            self.recorder.retry_sent();
-            if self.session.may_have_done_harm() {
-                // If this agent is used within an attempt, that sends more than the request of its outcome.
-                attempt::sent();
-            }
-        }
-        self.last.result = None;
-        let clock = &self.engine.clock;
-        let now = clock.now();
-        let span = self.recorder.attempt_started(now);
-        let limit = self.session.attempt_limit(now);
-        self.last.until = limit.map(|limit| now.saturating_add(limit));
-        let attempt = Attempt::new(self.recorder.number(), limit);
+    fn send(&mut self) -> Todo {
+        self.last = None;
+        let attempt = self.exchange.attempt();
+        let clock = Arc::clone(&self.exchange.engine().runtime);
+        let until = attempt
+            .limit()
+            .map(|limit| clock.now().saturating_add(limit));
+        let head = &self.request.parts;
+        let harmless = self.exchange.is_idempotent_by_itself(Some(&head));
         let (request, agent) = (&mut self.request, self.agent);
-        let send = || span.around(|| request.send(agent, attempt));
-        let part = Part {
-            repeats: self.session.repeats(),
-            harmless: self.session.is_idempotent_by_itself(),
+        let send = || request.send(agent, attempt);
+        let sent = || watch::around(&clock, until, harmless, send);
+        let (result, evidence) = self.exchange.around(sent);
+        self.evidence = evidence;
+        // The agent makes no error of a status: this one is of another agent's request.
+        let is_anothers = evidence.sent && matches!(result, Err(Error::StatusCode(_)));
+        if evidence.requests > 1 || is_anothers {
+            self.exchange.sent_several();
+        }
+        let is_late = until.is_some_and(|until| until <= clock.now());
+        let todo = if is_late && matches!(result, Err(Error::Timeout(_))) {
+            let text = "timeout: the attempt had no time left";
+            self.exchange.timed_out(&self.request, text, false, true)
+        } else {
+            let end = self.end_of(&result);
+            self.exchange.ended(&self.request, &end, false)
         };
-        let (result, evidence) = watch::around(clock, self.last.until, part, send);
-        self.last.evidence = evidence;
-        self.attempt_ended(result)
+        self.last = Some(result);
+        todo
     }
 
-    /// Closes the report, and returns the last outcome, or the policy's replacement for it.
-    fn finish(mut self, why: StopReason) -> AttemptResult {
-        let now = self.engine.clock.now();
-        let ends_with = self.session.ends_with().clone();
-        if matches!(ends_with, OnExhausted::Respond(_)) {
-            self.recorder.responds_itself();
+    fn end_of<'r>(&self, result: &'r AttemptResult) -> End<'r> {
+        let error = match result {
+            Ok(response) => {
+                return End::Response {
+                    status: response.status(),
+                    headers: response.headers(),
+                    url: None,
+                    can_leave: false,
+                };
+            }
+            Err(error) => error,
+        };
+        let outcome = if self.request.has_failed() {
+            Outcome::error(ErrorKind::Body)
+        } else {
+            outcome_of(self.exchange.policy(), error, self.evidence)
+        };
+        End::Error(ErrorFacts {
+            outcome,
+            type_name: type_name::<Error>(),
+            evidence: RequestEvidence::default(),
+        })
+    }
+
+    /// Reads as much of a response as is needed.
+    fn read(&mut self, need: BodyNeed) -> Todo {
+        let BodyNeed { part, until, .. } = need;
+        let (exchange, request) = (&mut self.exchange, &self.request);
+        let response = match (self.last.take(), &part) {
+            (None, _) => return exchange.failed(StopReason::NotRetryable),
+            (Some(Ok(response)), BodyPart::Whole(bytes))
+                if is_longer(response.headers(), *bytes) =>
+            {
+                return self.has_read(response, Found::Nothing);
+            }
+            (Some(Ok(response)), _) => response,
+            (Some(Err(error)), part) => {
+                let text = words(&error, exchange.error_kind());
+                let found = match part {
+                    BodyPart::Start(_) => Found::Text(&text),
+                    _ => Found::Nothing,
+                };
+                let todo = exchange.read(request, None, found);
+                self.last = Some(Err(error));
+                return todo;
+            }
+        };
+        let clock = Arc::clone(&exchange.engine().runtime);
+        let read = |response, see: &mut dyn FnMut(&[u8]) -> ControlFlow<()>| {
+            read(response, &clock, Some(until), see)
+        };
+        match part {
+            BodyPart::Start(most) => {
+                let mut start = Vec::new();
+                let mut see = |data: &[u8]| {
+                    let room = most.saturating_sub(start.len());
+                    start.extend(data.iter().take(room));
+                    if start.len() < most {
+                        ControlFlow::Continue(())
+                    } else {
+                        ControlFlow::Break(())
+                    }
+                };
+                let (response, end) = read(response, &mut see);
+                let is_whole = matches!(end, ReadEnd::AtTheEnd);
+                self.has_read(response, Found::Start(&start, is_whole))
+            }
+            BodyPart::Probe(mut probe) => {
+                let (response, end) = read(response, &mut |data| probe.push(data));
+                let verdict = probe.verdict(match end {
+                    ReadEnd::AtTheEnd => Inspected::AtTheEnd,
+                    ReadEnd::Enough => Inspected::Enough,
+                    ReadEnd::TimeIsUp => Inspected::TimeIsUp,
+                    ReadEnd::Broken(_) => Inspected::AtAnError,
+                });
+                self.has_read(response, Found::Verdict(verdict))
+            }
+            BodyPart::Whole(bytes) => {
+                let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+                let (response, end) = read(response, &mut at_most(bytes));
+                match end {
+                    ReadEnd::AtTheEnd | ReadEnd::Enough => self.has_read(response, Found::Nothing),
+                    ReadEnd::TimeIsUp => {
+                        let text = "timeout: the response was not whole in its time";
+                        let todo = self.has_read(response, Found::Late(text, true));
+                        self.last = Some(Err(Error::Timeout(Timeout::Global)));
+                        todo
+                    }
+                    ReadEnd::Broken(error) => {
+                        let outcome = outcome_of_body(self.exchange.policy(), &error);
+                        let words = words(&error, outcome.error_kind());
+                        // The caller gets the bytes before the break, if no other attempt follows.
+                        self.has_read(response, Found::Broken(&BrokenAnswer { outcome, words }))
+                    }
+                }
+            }
+            BodyPart::Rest(bytes) => {
+                let (response, end) = read(response, &mut at_most(bytes));
+                // The deadline may pass before the retry is sent, and the caller then gets this response.
+                let is_kept = matches!(end, ReadEnd::AtTheEnd) || self.exchange.has_deadline();
+                // If the caller wants an error for its status, that is all there is to keep.
+                self.last = match self.status_error(Ok(response)) {
+                    Ok(response) => is_kept.then_some(Ok(response)),
+                    error => Some(error),
+                };
+                Todo::Wait
+            }
         }
-        let service = self.recorder.service();
-        let end = (why, self.session.stopped_by());
-        let report = self.recorder.stopped(end, now, &self.budget);
+    }
+
+    fn has_read(&mut self, response: Response<Body>, found: Found<'_>) -> Todo {
+        let head = Some((response.status(), response.headers()));
+        let todo = self.exchange.read(&self.request, head, found);
+        self.last = Some(Ok(response));
+        todo
+    }
+
+    /// Closes the report, and returns the last result, or the policy's replacement for it.
+    fn finish(mut self) -> AttemptResult {
+        let ending = self.exchange.finish();
         // A response that was let go before a wait is gone when no attempt follows after all.
-        let late = || Err(Error::Timeout(Timeout::Global));
-        let mut result = self.last.result.take().unwrap_or_else(late);
-        match (&ends_with, &report) {
-            (OnExhausted::Respond(response), _) => result = Ok(canned(response)),
-            (OnExhausted::Fail, Some(report)) if result.is_ok() => {
+        let late = || match self.exchange.limited() {
+            Some(error) => Err(Error::Other(Box::new(error))),
+            None => Err(Error::Timeout(Timeout::Global)),
+        };
+        let mut result = self.last.take().unwrap_or_else(late);
+        match (ending.with, &ending.report) {
+            (EndsWith::Response(response, _), _) => result = Ok(canned(&response)),
+            (EndsWith::Failure, Some(report)) if result.is_ok() => {
                 result = self.status_error(result);
                 if result.is_ok() {
                     let failed = RequestFailed::new(report.clone());
                     result = Err(Error::Other(Box::new(failed)));
                 }
             }
-            (OnExhausted::DeadLetter { name, .. }, Some(report)) => {
-                self.dead_letter(name, &service, report);
-            }
             _ => {}
         }
         let mut response = self.status_error(result)?;
-        if let Some(report) = report {
+        if let Some(report) = ending.report {
             response.extensions_mut().insert::<RetryReport>(report);
         }
         Ok(response)
@@ -290,14 +259,32 @@ impl<'e, 'b> Call<'e, 'b> {
         }
         Ok(response)
     }
+}
 
-    fn dead_letter(&self, name: &str, service: &str, report: &RetryReport) {
-        let Some(observer) = self.route.dead_letters(name) else {
-            return;
-        };
-        let parts = &self.request.parts;
-        let uri = parts.uri.to_string();
-        let letter = DeadLetter::new(service, &parts.method, &uri, &parts.headers, report);
-        observer.on_dead_letter(&letter);
+impl Kept for ReplayableRequest<'_> {
+    fn head(&self) -> Option<impl Head> {
+        Some(&self.parts)
+    }
+
+    fn is_whole(&self, _: bool) -> bool {
+        self.body_is_whole()
+    }
+
+    /// A request that goes to another service needs its URL and credentials changed, which is not done here.
+    fn can_move() -> bool {
+        false
+    }
+
+    fn change(&mut self, changes: Changes<'_>) -> Result<(), StopReason> {
+        if let Some(set) = changes.set {
+            if !self.has_room(set) {
+                return Err(StopReason::NotRetryable);
+            }
+            self.set(set);
+        }
+        if let Some(rewrite) = changes.rewrite {
+            self.rewrite(rewrite).ok_or(StopReason::NotRetryable)?;
+        }
+        Ok(())
     }
 }

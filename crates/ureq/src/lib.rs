@@ -11,7 +11,6 @@
 
 mod call;
 mod dry_run;
-mod engine;
 mod errors;
 mod request;
 mod response;

@@ -4,8 +4,7 @@ use crate::dry_run::{Framing, RequestSettings, announce, examine};
 use http::request::Parts;
 use http::{HeaderMap, Request, Response};
 use http_retry_core::Attempt;
-use http_retry_core::adapter::{RewriteBody, frame_body};
-use http_retry_core::report::TextCut;
+use http_retry_core::adapter::RewriteWith;
 use std::io::{self, Read};
 use std::time::Duration;
 use ureq::{Agent, AsSendBody, Body, Error, SendBody};
@@ -161,7 +160,7 @@ impl<'b> ReplayableRequest<'b> {
     }
 
     /// Returns `true` if all of the body can be sent again.
-    pub(crate) fn is_whole(&self) -> bool {
+    pub(crate) fn body_is_whole(&self) -> bool {
         match &self.body {
             RequestBody::Absent => true,
             RequestBody::Recorded(recording) => !recording.is_lost && !recording.has_failed,
@@ -228,7 +227,7 @@ impl<'b> ReplayableRequest<'b> {
 
     /// Replaces the body by the result of a function. Returns `None` if the body is not at hand, or if the function has
     /// no better one.
-    pub(crate) fn rewrite(&mut self, rewrite: &RewriteBody) -> Option<TextCut> {
+    pub(crate) fn rewrite(&mut self, rewrite: &mut RewriteWith<'_>) -> Option<()> {
         let RequestBody::Recorded(recording) = &mut self.body else {
             return None;
         };
@@ -241,16 +240,15 @@ impl<'b> ReplayableRequest<'b> {
         if recording.is_lost || !is_whole {
             return None;
         }
-        let (body, before, after) = rewrite(&mut self.parts.headers, &bytes)?.into_parts();
+        let body = rewrite(&mut self.parts.headers, &bytes)?;
         let length = u64::try_from(body.len()).ok()?;
-        frame_body(&mut self.parts.headers, body.len());
         // As if the new bytes had been read to their end.
         (recording.read, recording.length) = (length, Some(length));
         recording.has_ended = true;
         recording.limit = recording.limit.max(body.len());
         recording.start = body;
         recording.rest = Box::new(io::empty());
-        Some(TextCut::new(before, after))
+        Some(())
     }
 }
 

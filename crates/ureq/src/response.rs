@@ -1,6 +1,6 @@
 //! Reading a response's body before its caller does.
 
-use crate::watch::{self, Part};
+use crate::watch;
 use http::Response;
 use http_retry_core::adapter::CannedResponse;
 use http_retry_core::runtime::Runtime;
@@ -55,11 +55,7 @@ pub(crate) fn read(
     let mut data = Vec::new();
     let is_late = || until.is_some_and(|until| clock.now() >= until);
     let fill = || fill(&mut rest, &mut data, &is_late, see);
-    let part = Part {
-        repeats: watch::is_inside(),
-        harmless: true,
-    };
-    let (end, _) = watch::around(clock, until, part, fill);
+    let (end, _) = watch::around(clock, until, true, fill);
     let builder = Body::builder();
     let builder = match kind {
         Some(kind) => builder.mime_type(kind),

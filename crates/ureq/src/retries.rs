@@ -1,10 +1,10 @@
 //! The settings of retries, and the agent that has them.
 
 use crate::call::Call;
-use crate::engine::Engine;
+use crate::runtime::ThreadRuntime;
 use crate::watch::{WatchedConnector, WatchedResolver};
 use http::{Request, Response};
-use http_retry_core::adapter::Budgets;
+use http_retry_core::adapter::{Budgets, Engine};
 use http_retry_core::gate::Gate;
 use http_retry_core::report::{Observer, OnEvent};
 use http_retry_core::route::Router;
@@ -38,23 +38,27 @@ pub struct Retries {
     engine: Engine,
 }
 
+/// The default for the longest body that is recorded, in bytes.
+const RECORDED_BYTES: usize = 2 * 1024 * 1024;
+
 impl Retries {
     /// Retries by this policy, with a default budget for each service or host and a gate of their own, on the system's
     /// clock.
     #[must_use]
     pub fn new(policy: RetryPolicy) -> Self {
-        Self {
-            engine: Engine::new(policy),
-        }
+        Self::with_engine(Engine::new(policy, Arc::new(ThreadRuntime)))
     }
 
     /// Retries by the route that a [`Router`] has for each request: a document's, or one of
     /// [`Services`](http_retry_core::services::Services). A failover goes nowhere: the last outcome is returned.
     #[must_use]
     pub fn routed(router: impl Router) -> Self {
-        Self {
-            engine: Engine::routed(Arc::new(router)),
-        }
+        Self::with_engine(Engine::routed(Arc::new(router), Arc::new(ThreadRuntime)))
+    }
+
+    fn with_engine(mut engine: Engine) -> Self {
+        engine.save.recorded = RECORDED_BYTES;
+        Self { engine }
     }
 
     /// Takes retry tokens from this budget; clone it into every client that calls the same service. The last of this
@@ -64,7 +68,7 @@ impl Retries {
     /// as many retries as their number times one budget.
     #[must_use]
     pub fn budget(mut self, budget: RetryBudget) -> Self {
-        self.engine.pay_from(Budgets::One(budget));
+        self.engine.set_budget(Budgets::One(budget));
         self
     }
 
@@ -72,7 +76,7 @@ impl Retries {
     /// the others. A service is known by the name that a request gives it, else by host and port.
     #[must_use]
     pub fn budgets(mut self, budgets: ServiceBudgets) -> Self {
-        self.engine.pay_from(Budgets::PerService(budgets));
+        self.engine.set_budget(Budgets::PerService(budgets));
         self
     }
 
@@ -107,7 +111,7 @@ impl Retries {
     /// ureq reads the system's clock for its own timeouts, whatever this runtime says.
     #[must_use]
     pub fn runtime(mut self, runtime: impl Runtime) -> Self {
-        self.engine.clock = Arc::new(runtime);
+        self.engine.runtime = Arc::new(runtime);
         self
     }
 
@@ -120,7 +124,7 @@ impl Retries {
     /// One that ends before the announced `content-length` fails the request with `UnexpectedEof`.
     #[must_use]
     pub fn replay_limit(mut self, bytes: usize) -> Self {
-        self.engine.recorded = bytes;
+        self.engine.save.recorded = bytes;
         self
     }
 
@@ -163,8 +167,10 @@ impl Retries {
             WatchedConnector(connector),
             WatchedResolver(resolver),
         );
+        let mut engine = self.engine;
+        engine.refresh();
         let retries = RetryMiddleware {
-            engine: self.engine,
+            engine: Arc::new(engine),
             agent,
         };
         configure(Agent::config_builder().middleware(retries))
@@ -175,7 +181,7 @@ impl Retries {
 
 /// The first middleware of the agent above. It never calls the next one.
 struct RetryMiddleware {
-    engine: Engine,
+    engine: Arc<Engine>,
     /// The agent that sends the attempts.
     agent: Agent,
 }

@@ -8,7 +8,6 @@
 //! the response's head: ureq's own limits over more than one phase include the body.
 
 use http::Uri;
-use http_retry_core::adapter::{AttemptFlags, LayerId, outermost};
 use http_retry_core::runtime::Runtime;
 use std::cell::RefCell;
 use std::fmt;
@@ -28,8 +27,6 @@ pub(crate) struct Evidence {
     pub(crate) sent: bool,
     /// The last of them ended while its host name was resolved.
     pub(crate) resolving: bool,
-    /// A layer below has reported another request.
-    pub(crate) reported: bool,
 }
 
 impl Evidence {
@@ -69,20 +66,6 @@ fn replace(watched: Option<Watched>) -> Option<Watched> {
     before
 }
 
-/// Returns `true` if this thread is within an attempt of a retry layer that may repeat it.
-pub(crate) fn is_inside() -> bool {
-    outermost().is_some()
-}
-
-/// The part of a request that is watched.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Part {
-    /// It is an attempt that may be repeated, or is within one.
-    pub(crate) repeats: bool,
-    /// If it is within an attempt of another agent, repeating it with that does no harm.
-    pub(crate) harmless: bool,
-}
-
 /// Restores the watch of an outer attempt, which has sent what the inner one has.
 struct Restore {
     outer: Option<Watched>,
@@ -102,16 +85,13 @@ impl Drop for Restore {
 }
 
 /// Runs a part of a request, which is cut off at `until`, and returns what was seen of it. Nothing is cut if `until` is
-/// `None`.
+/// `None`. `harmless` is `true` if it may be repeated with an attempt of another agent around it.
 pub(crate) fn around<T>(
     clock: &Arc<dyn Runtime>,
     until: Option<Duration>,
-    part: Part,
+    harmless: bool,
     run: impl FnOnce() -> T,
 ) -> (T, Evidence) {
-    let flags = AttemptFlags::default();
-    // No redirect is followed but by the agent itself, which needs no identity of a layer.
-    let within = part.repeats.then(|| flags.polled(LayerId::MIN));
     let before = replace(Some(Watched {
         clock: Arc::clone(clock),
         until,
@@ -120,20 +100,12 @@ pub(crate) fn around<T>(
     }));
     let restore = Restore {
         outer: before,
-        harmless: part.harmless,
+        harmless,
     };
     let ended = run();
     let evidence = with_watched(|watched| watched.evidence).unwrap_or_default();
     drop(restore);
-    drop(within);
-    let reported = flags.has_sent();
-    (
-        ended,
-        Evidence {
-            reported,
-            ..evidence
-        },
-    )
+    (ended, evidence)
 }
 
 /// Cuts a timeout of ureq to the time that is left.

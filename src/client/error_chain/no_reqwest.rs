@@ -2,8 +2,8 @@
 //! errors.
 
 use super::BoxError;
-use crate::nested::RequestEvidence;
 use crate::policy::RetryPolicy;
+use http_retry_core::adapter::RequestEvidence;
 use std::any::Any;
 use std::error::Error;
 

@@ -1,8 +1,8 @@
 //! The errors of reqwest, and the boxes that they come in.
 
 use super::{BoxError, known, links};
-use crate::nested::RequestEvidence;
 use crate::policy::RetryPolicy;
+use http_retry_core::adapter::RequestEvidence;
 use std::any::Any;
 use std::error::Error;
 

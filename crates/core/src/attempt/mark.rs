@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// The identity of a layer, unique while the layer is in use.
-pub type LayerId = NonZeroUsize;
+pub(crate) type LayerId = NonZeroUsize;
 
 const REDIRECTED: u8 = 1;
 const SENT: u8 = 2;
@@ -44,7 +44,7 @@ fn report(flag: u8) -> Option<LayerId> {
 /// Records that a client follows a redirect in every attempt that this thread polls. Returns the outermost layer of
 /// them, or `None` if there is no attempt.
 #[must_use]
-pub fn follows_redirect() -> Option<LayerId> {
+pub(crate) fn follows_redirect() -> Option<LayerId> {
     report(REDIRECTED)
 }
 
@@ -56,7 +56,7 @@ pub fn follows_no_redirects() {
 /// Returns the outermost layer whose attempt this thread polls, or `None` outside of an attempt.
 #[must_use]
 #[inline]
-pub fn outermost() -> Option<LayerId> {
+pub(crate) fn outermost() -> Option<LayerId> {
     POLLED.get().outermost
 }
 
@@ -65,12 +65,12 @@ pub fn outermost() -> Option<LayerId> {
 /// The mark of the attempt under way is a thread-local, so it costs no allocation and works even if a request's
 /// extensions are private. An attempt that continues in another task loses it.
 #[derive(Debug, Default)]
-pub struct AttemptFlags(AtomicU8);
+pub(crate) struct AttemptFlags(AtomicU8);
 
 impl AttemptFlags {
     /// Makes this the attempt that the thread polls, until the guard is dropped.
     #[inline]
-    pub fn polled(&self, layer: LayerId) -> PollGuard<'_> {
+    pub(crate) fn polled(&self, layer: LayerId) -> PollGuard<'_> {
         let before = POLLED.get();
         POLLED.set(PolledAttempt {
             outermost: before.outermost.or(Some(layer)),
@@ -83,21 +83,26 @@ impl AttemptFlags {
         }
     }
 
+    /// Records that the client followed a redirect.
+    pub(crate) fn redirect(&self) {
+        self.0.fetch_or(REDIRECTED, Ordering::Relaxed);
+    }
+
     /// Returns `true` if the client followed a redirect.
     #[must_use]
-    pub fn is_redirected(&self) -> bool {
+    pub(crate) fn is_redirected(&self) -> bool {
         self.has(REDIRECTED)
     }
 
     /// Returns `true` if the client has told that it follows no redirects, and followed none.
     #[must_use]
-    pub fn follows_none(&self) -> bool {
+    pub(crate) fn follows_none(&self) -> bool {
         self.has(FOLLOWS_NONE) && !self.is_redirected()
     }
 
     /// Returns `true` if a layer below has sent more than one request.
     #[must_use]
-    pub fn has_sent(&self) -> bool {
+    pub(crate) fn has_sent(&self) -> bool {
         self.has(SENT)
     }
 
@@ -108,7 +113,7 @@ impl AttemptFlags {
 
 /// A guard that restores the mark of the outer attempt when it is dropped.
 #[derive(Debug)]
-pub struct PollGuard<'a> {
+pub(crate) struct PollGuard<'a> {
     attempt: &'a AttemptFlags,
     before: PolledAttempt,
 }

@@ -48,6 +48,13 @@ pub struct Permit {
 #[must_use]
 pub struct Hold(pub(super) Permit);
 
+impl Permit {
+    /// Returns it for a first attempt, or for a later one.
+    pub(crate) fn for_first(self, is_first: bool) -> Self {
+        Self { is_first, ..self }
+    }
+}
+
 /// The slot of one key.
 #[derive(Debug, Default)]
 #[repr(align(64))]

@@ -2,7 +2,7 @@
 
 use super::controller::{CallNumber, Controller, GateQuota, NextTurn, sum};
 use super::key::GateKey;
-use super::map::{Counters, Permit, Slot};
+use super::map::{Counters, Permit};
 use super::micros;
 use crate::sharing::Peer;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +28,8 @@ pub enum CallEnd {
 
 /// The gate is not idle: the call has to wait, or the state has to be updated.
 #[derive(Debug)]
-pub struct NotIdle<'a>(pub(in crate::gate) &'a Slot);
+#[non_exhaustive]
+pub struct NotIdle;
 
 /// A call that asks to be sent.
 #[derive(Debug, Clone, Copy)]

@@ -91,7 +91,7 @@ type Wait<'a> = Pin<Box<dyn Future<Output = Waited> + Send + 'a>>;
 
 fn wait<'a>(gate: &'a Gate, request: GateRequest, runtime: &'a Arc<dyn Runtime>) -> Wait<'a> {
     Box::pin(async move {
-        let Passed { waited, place } = gate.pass(request, &**runtime, || ()).await;
+        let Passed { waited, place } = gate.pass(request, runtime, || ()).await;
         let admission = |place| Admission {
             gate: gate.clone(),
             runtime: Arc::clone(runtime),

@@ -6,6 +6,7 @@ use super::verdict::Verdict;
 use crate::error::ConfigError;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, StatusCode};
+use std::fmt;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -153,6 +154,31 @@ pub trait StreamHolder: Send + Sync {
     /// Returns the longest time for which a probe reads, above 0, or `None` to leave it to the limits of the attempt.
     /// `build` refuses 0.
     fn first_event_timeout(&self) -> Option<Duration>;
+}
+
+/// How much of a body is needed.
+#[expect(clippy::exhaustive_enums, reason = "an adapter must know each")]
+pub enum BodyPart {
+    /// At most this many bytes of it, or the text of an error.
+    Start(usize),
+    /// As much as the probe wants to see.
+    Probe(Box<dyn BodyProbe>),
+    /// All of it, if it has at most this many bytes; a longer one is left unread.
+    Whole(u64),
+    /// Its rest, if it has at most this many bytes, so that its connection can be reused. The response is dropped if
+    /// that is not its end.
+    Rest(usize),
+}
+
+impl fmt::Debug for BodyPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Start(bytes) => f.debug_tuple("Start").field(bytes).finish(),
+            Self::Probe(_) => f.write_str("Probe"),
+            Self::Whole(bytes) => f.debug_tuple("Whole").field(bytes).finish(),
+            Self::Rest(bytes) => f.debug_tuple("Rest").field(bytes).finish(),
+        }
+    }
 }
 
 /// Reads the start of one response's body, and judges the response by it.

@@ -11,12 +11,13 @@ use crate::policy::outcome::Outcome;
 use crate::policy::rules::{DecidedBy, ServerDelays};
 use crate::server_hints::ServerHints;
 use http::{HeaderMap, Method};
+use judging::Reading;
 use std::sync::Arc;
 use std::time::Duration;
-use step::Reading;
+
+mod judging;
 pub(crate) mod plan;
 mod refusal;
-mod step;
 
 pub(in crate::policy) use refusal::MIN_GATED_WAIT;
 pub use refusal::Refusal;
@@ -131,8 +132,8 @@ pub(in crate::policy) fn longest_spread(server_delay: Duration) -> Duration {
 #[cfg(test)]
 mod tests;
 
+pub(crate) use judging::Next;
 pub(crate) use plan::Server;
-pub use step::{BodyRequirement, Command, Event};
 
 /// The state of one request: its retries so far, and its deadline.
 ///
@@ -370,6 +371,12 @@ impl RetrySession {
     pub fn repeats(&self) -> bool {
         let ever = self.max_retries(&self.policy) > 0 || self.policy.resends_beyond_its_limit();
         self.disabled.is_none() && ever
+    }
+
+    /// Records the start of an attempt.
+    #[inline]
+    pub(crate) fn attempt_started(&mut self, now: Duration) {
+        self.sent = millis(now);
     }
 
     /// Returns the facts of the request as it is sent now.

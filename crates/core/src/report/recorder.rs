@@ -69,8 +69,8 @@ impl ReportRecorder {
         self.number
     }
 
-    /// Reports that an attempt is about to be sent, and returns its span.
-    pub fn attempt_started(&mut self, at: Duration) -> AttemptSpan {
+    /// Reports that an attempt is about to be sent.
+    pub(crate) fn attempt_started(&mut self, at: Duration) {
         self.started = at;
         // The timeline starts with the first attempt, and not with a wait before it.
         if self.number == 1 {
@@ -79,7 +79,12 @@ impl ReportRecorder {
         let number = self.number;
         self.emit(at, RetryEventKind::AttemptStarted { number });
         self.span = AttemptSpan::new(&self.subject, number);
-        self.span.clone()
+    }
+
+    /// Calls or polls a part of the attempt under way, in its span.
+    #[inline]
+    pub(crate) fn around<T>(&self, part: impl FnOnce() -> T) -> T {
+        self.span.around(part)
     }
 
     /// Returns the name of the request's service.

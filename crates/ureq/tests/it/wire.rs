@@ -3,13 +3,14 @@
 use http_retry_core::adapter::{CallEnd, CallKind, GateRequest};
 use http_retry_core::gate::Gate;
 use http_retry_core::policy::{Classify, Scope, Verdict};
+use http_retry_core::runtime::Runtime;
 use http_retry_core::testing::ManualRuntime;
 use http_retry_core::{Backoff, Class, ErrorKind, Outcome, Reach};
 use http_retry_ureq::{Retries, RetryPolicy, RetryReport};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::pin::pin;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Waker};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -176,7 +177,8 @@ fn is_open(gate: &Gate, host: &str, clock: &ManualRuntime) -> bool {
         ends_early: false,
         quotas_at_once: false,
     };
-    let mut passes = pin!(gate.pass(request, clock, || ()));
+    let clock: Arc<dyn Runtime> = Arc::new(clock.clone());
+    let mut passes = pin!(gate.pass(request, &clock, || ()));
     let polled = passes
         .as_mut()
         .poll(&mut Context::from_waker(Waker::noop()));
@@ -184,7 +186,7 @@ fn is_open(gate: &Gate, host: &str, clock: &ManualRuntime) -> bool {
         return false;
     };
     let place = passed.place.unwrap().unwrap();
-    gate.end(&place, CallEnd::Other, None, clock);
+    gate.end(&place, CallEnd::Other, None, &*clock);
     true
 }
 

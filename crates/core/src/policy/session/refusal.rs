@@ -182,7 +182,7 @@ impl RetrySession {
         self.check_resend(evaluation)?;
         let planned = self.in_time((delay, DelaySource::Gate), evaluation)?;
         let mut plan = self.resend(planned, Cost::Gated, evaluation);
-        // Only this delay is charged here; the time in the gate's queue comes on top with `Event::Admitted`.
+        // Only this delay is charged here; the time in the gate's queue comes on top with `has_waited_at_the_gate`.
         let waited = delay.max(MIN_GATED_WAIT);
         plan.after.gate_waited = plan.after.gate_waited.saturating_add(waited);
         Ok(plan)

@@ -38,14 +38,13 @@ fn response(status: u16, headers: &HeaderMap) -> Outcome<'_> {
     Outcome::response(StatusCode::from_u16(status).unwrap(), headers)
 }
 
-/// Returns the command after an outcome that was seen `after` the start of its attempt.
-fn seen(session: &mut RetrySession, outcome: Outcome<'_>, after: Duration) -> Command {
-    let sent = session.step(Event::Woke, Moment::new(SECOND * 100));
-    assert!(matches!(sent, Command::Send), "{sent:?}");
+/// Returns what follows from an outcome that was seen `after` the start of its attempt.
+fn seen(session: &mut RetrySession, outcome: Outcome<'_>, after: Duration) -> Next {
+    session.attempt_started(SECOND * 100);
     let mut outcome = outcome;
     // The longest backoff that is drawn.
     let now = Moment::new(SECOND * 100 + after).with_random(u64::MAX);
-    session.step(Event::Outcome(&mut outcome), now)
+    session.judge_end(&mut outcome, None, now)
 }
 
 #[test]

@@ -130,6 +130,7 @@ impl World {
             ends_early: false,
             quotas_at_once: true,
         };
+        let runtime: Arc<dyn Runtime> = Arc::new(runtime);
         Box::pin(async move { gate.pass(ask, &runtime, || ()).await })
     }
 

@@ -11,15 +11,15 @@ fn waited(
     after: Duration,
 ) -> Result<Duration, StopReason> {
     match seen(session, outcome, after) {
-        Command::Withdraw(plan) => {
+        Next::Retry(plan) => {
             let budget = RetryBudget::unlimited();
             let paid = budget.withdraw(*plan, Duration::ZERO).unwrap();
             let delay = paid.delay();
-            let _ = session.step(Event::Paid(&paid), Moment::default());
+            session.apply(&paid);
             paid.commit();
             Ok(delay)
         }
-        Command::Finish(why) => Err(why),
+        Next::Finish(why) => Err(why),
         other => panic!("{other:?}"),
     }
 }

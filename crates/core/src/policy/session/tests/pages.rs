@@ -1,6 +1,7 @@
 //! Error pages that state whether a retry can help.
 
 use super::*;
+use crate::policy::bodies::BodyPart;
 
 const FINAL: &[u8] = br#"{"cloudflare_error": true, "retryable": false}"#;
 
@@ -16,19 +17,19 @@ fn with_page(
     body: &[u8],
 ) -> (Option<StopReason>, bool) {
     let mut session = session(policy, &method);
-    let ended = |command: Command| match command {
-        Command::Withdraw(_) => None,
-        Command::Finish(why) => Some(why),
+    let ended = |next: Next| match next {
+        Next::Retry(_) => None,
+        Next::Finish(why) => Some(why),
         other => panic!("{other:?}"),
     };
     match seen(&mut session, response(status, headers), Duration::ZERO) {
-        Command::Read(BodyRequirement::Evidence) => {
+        Next::Read(BodyPart::Start(_)) => {
             let body = crate::policy::ErrorBody::read(body);
             let mut outcome = response(status, headers).with_body(&body);
             let now = Moment::new(SECOND * 100);
-            (ended(session.step(Event::Body(&mut outcome), now)), true)
+            (ended(session.judge_body(&mut outcome, now)), true)
         }
-        command => (ended(command), false),
+        next => (ended(next), false),
     }
 }
 

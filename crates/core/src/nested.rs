@@ -3,34 +3,24 @@
 //! The mark of the attempt under way is a thread-local of the core. An attempt that continues in another task loses it.
 //! There only an extension of the request shows an outer layer, and a redirect is known only to belong to some attempt.
 
-use http_retry_core::adapter::{self, AttemptFlags, EarlierRequests, PollGuard};
-use http_retry_core::attempt::AttemptHandle;
+use crate::attempt::AttemptHandle;
+use crate::attempt::mark::{self, AttemptFlags, LayerId, PollGuard};
+use crate::policy::outcome::earlier::EarlierRequests;
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub(crate) use http_retry_core::adapter::LayerId;
-
 /// Returns `true` if the current poll is part of an attempt of an outer retry layer.
-pub(crate) fn is_inside() -> bool {
-    adapter::outermost().is_some()
+#[must_use]
+pub fn is_inside() -> bool {
+    mark::outermost().is_some()
 }
 
 /// Records that a client follows a redirect, and the path of the first request: in every attempt that is polled on
 /// this thread, and in the list that all other attempts look at.
-#[cfg_attr(
-    not(any(feature = "reqwest", test)),
-    expect(dead_code, reason = "no other client follows redirects")
-)]
-pub(crate) fn follows_redirect(path: Option<&str>) {
-    record_redirect(path, adapter::follows_redirect());
-}
-
-/// Records that the client of every attempt that is polled on this thread follows no redirects.
-#[cfg(any(all(feature = "reqwest", feature = "testing"), test))]
-pub(crate) fn follows_no_redirects() {
-    adapter::follows_no_redirects();
+pub fn follows_redirect(path: Option<&str>) {
+    record_redirect(path, mark::follows_redirect());
 }
 
 /// One attempt of a layer, which sets the mark while it is polled, and what is reported of it.
@@ -39,6 +29,8 @@ pub(crate) struct AttemptMark {
     /// `false` for a layer that repeats nothing, which sets no mark.
     repeats: bool,
     flags: AttemptFlags,
+    /// The handle for layers in other tasks, if they may report too.
+    handle: Option<AttemptHandle>,
     /// The number of redirects in the whole process when the attempt began.
     before: u32,
 }
@@ -48,8 +40,14 @@ impl AttemptMark {
         Self {
             repeats,
             flags: AttemptFlags::default(),
+            handle: None,
             before: count(),
         }
+    }
+
+    /// Returns a handle to this attempt for layers in other tasks.
+    pub(crate) fn handle(&mut self) -> AttemptHandle {
+        self.handle.get_or_insert_default().clone()
     }
 
     pub(crate) fn repeats(&self) -> bool {
@@ -63,9 +61,21 @@ impl AttemptMark {
     }
 
     /// Polls a part of the attempt under its mark.
+    #[inline(always)]
     pub(crate) fn around<T>(&self, layer: LayerId, poll: impl FnOnce() -> T) -> T {
         let _within = self.polled(layer);
         poll()
+    }
+
+    /// Records that the client followed a redirect.
+    pub(crate) fn redirect(&self) {
+        self.flags.redirect();
+    }
+
+    /// Returns `true` if the attempt has sent another request than the one of its outcome.
+    fn has_sent(&self) -> bool {
+        let handle = self.handle.as_ref();
+        self.flags.has_sent() || handle.is_some_and(AttemptHandle::has_sent)
     }
 
     /// Returns `true` if the client followed a redirect in the task that polls this attempt.
@@ -75,7 +85,7 @@ impl AttemptMark {
 
     /// Returns `true` if a redirect since the attempt began may be its own, followed in another task.
     pub(crate) fn may_be_redirected_elsewhere(&self, layer: LayerId, path: Option<&str>) -> bool {
-        let outermost = adapter::outermost().unwrap_or(layer);
+        let outermost = mark::outermost().unwrap_or(layer);
         has_new_redirect(self.before, path, outermost)
     }
 }
@@ -141,7 +151,7 @@ fn hash(path: &str) -> u64 {
 
 /// A layer's knowledge of the redirects of the client below it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Redirects {
+pub struct Redirects {
     mode: RedirectMode,
     /// `true` once a response came from another URL by a redirect that was not seen, so that the mode is wrong.
     disproved: Arc<AtomicBool>,
@@ -149,11 +159,9 @@ pub(crate) struct Redirects {
 
 /// The setting of a layer on the redirects of the client below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[cfg_attr(
-    not(feature = "reqwest"),
-    expect(dead_code, reason = "no other client follows redirects")
-)]
-pub(crate) enum RedirectMode {
+#[expect(clippy::exhaustive_enums, reason = "an adapter chooses one")]
+pub enum RedirectMode {
+    /// Nothing is known.
     #[default]
     Nothing,
     /// The client follows no redirects.
@@ -168,33 +176,36 @@ pub(crate) struct RequestTracker<'a> {
     pub(crate) redirects: &'a Redirects,
     pub(crate) layer: LayerId,
     pub(crate) mark: &'a AttemptMark,
-    /// The attempt's handle for other tasks, if it has one.
-    pub(crate) handle: Option<&'a AttemptHandle>,
 }
 
 /// The evidence of several requests that the client of an attempt shows.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct RequestEvidence<'a> {
+#[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::exhaustive_structs, reason = "an adapter fills it in")]
+pub struct RequestEvidence<'a> {
     /// `true` if the attempt may be any number of requests.
-    pub(crate) may_be_several: bool,
+    pub may_be_several: bool,
     /// `true` if the client may follow redirects itself.
-    pub(crate) may_follow: bool,
+    pub may_follow: bool,
     /// The request's path, if it is known.
-    pub(crate) path: Option<&'a str>,
+    pub path: Option<&'a str>,
     /// The request's URL, and that of the response.
-    pub(crate) urls: Option<(&'a str, &'a str)>,
+    pub urls: Option<(&'a str, &'a str)>,
 }
 
 impl Redirects {
-    #[cfg_attr(
-        not(any(feature = "reqwest", test)),
-        expect(dead_code, reason = "no other client follows redirects")
-    )]
-    pub(crate) fn with_mode(mode: RedirectMode) -> Self {
+    /// Creates the knowledge of a layer with this setting.
+    #[must_use]
+    pub fn with_mode(mode: RedirectMode) -> Self {
         Self {
             mode,
             disproved: Arc::default(),
         }
+    }
+
+    /// Returns `true` if the client follows no redirects.
+    #[must_use]
+    pub fn are_off(&self) -> bool {
+        self.mode == RedirectMode::Off
     }
 
     /// Compares the URLs of request and response, to notice a redirect that should have been seen.
@@ -216,10 +227,8 @@ impl RequestTracker<'_> {
             self.mark
                 .may_be_redirected_elsewhere(self.layer, evidence.path)
         };
-        let has_sent =
-            self.mark.flags.has_sent() || self.handle.is_some_and(AttemptHandle::has_sent);
         let redirects_unknown = match self.redirects.mode {
-            _ if self.mark.is_redirected() || has_sent => return EarlierRequests::Some,
+            _ if self.mark.is_redirected() || self.mark.has_sent() => return EarlierRequests::Some,
             _ if evidence.may_be_several => return EarlierRequests::Unknown { harmless },
             _ if self.mark.flags.follows_none() || !evidence.may_follow => false,
             _ if self.redirects.disproved.load(Ordering::Relaxed) => true,
@@ -248,6 +257,7 @@ fn sent_part(url: &str) -> (&str, &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::attempt::mark::follows_no_redirects;
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
     /// A lock that keeps the redirects of one test out of the others.
@@ -370,7 +380,6 @@ mod redirects_tests {
             redirects: &redirects,
             layer: LayerId::MIN,
             mark: &mark,
-            handle: None,
         };
         let redirected = |requested, final_url| {
             let evidence = RequestEvidence {

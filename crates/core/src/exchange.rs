@@ -1,0 +1,506 @@
+//! One request on its way: what to do next, and the effects of that on what requests share.
+//!
+//! An [`Exchange`] owns a request's route, its session, its permits at the gates, its tokens and its report. An adapter
+//! only does I/O: it tells the exchange what came of it, and carries out the [`Todo`] that it gets back. Dropping an
+//! exchange gives back what it holds.
+//!
+//! ```text
+//! start -> (Wait ->) Send -> ended -> (Read -> read ->) Prepare -> prepare -> (Read ->) Wait -> Send ..
+//!                                  \_________________\_________________________________________-> Done
+//! ```
+//!
+//! A request that succeeds at once has no session and no report: these are made by the first event that needs them.
+
+pub(crate) mod engine;
+mod gates;
+pub(crate) mod head;
+mod progress;
+mod retry;
+pub(crate) mod settings;
+pub(crate) mod todo;
+
+use crate::attempt::AttemptHandle;
+use crate::budget::services::Budgets;
+use crate::error::RateLimited;
+use crate::nested::{AttemptMark, RequestEvidence};
+use crate::policy::{Attempt, ErrorKind, Outcome, RequestLine, RetryPolicy, StopReason, Verdict};
+use crate::report::span::is_logged;
+use crate::route::Route;
+use crate::runtime::Sleep;
+use crate::server_hints::has_quota_header;
+use engine::Engine;
+use gates::{HeldPermit, gate_key, joined_gate_key};
+use head::{Head, Kept};
+use http::{HeaderMap, StatusCode};
+use progress::Progress;
+use settings::RequestSettings;
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use todo::{End, Ending, EndsWith, Found, Todo};
+
+/// One request on its way.
+///
+/// # Cancel safety
+///
+/// Dropping it ends the request: its attempt is over for the gates, it leaves the line at a gate, and the tokens of an
+/// unsent retry go back to the budget.
+pub struct Exchange {
+    /// The right to send the first attempt, until there is a progress.
+    permit: HeldPermit,
+    route: Arc<Route>,
+    settings: RequestSettings,
+    /// The redirects seen in the last attempt.
+    mark: AttemptMark,
+    started: Duration,
+    /// The timer of the first attempt, made by the first poll that finds no result.
+    timer: Option<Sleep>,
+    /// Everything that a success at once does not need.
+    progress: Option<Box<Progress>>,
+}
+
+impl Exchange {
+    /// Begins a request, or an operation without a head. Nothing is shared yet, so the request may still be changed.
+    #[must_use]
+    #[inline(always)]
+    pub fn new(
+        engine: Arc<Engine>,
+        mut settings: RequestSettings,
+        head: Option<&impl Head>,
+    ) -> Self {
+        let route = settings.route(&engine, head);
+        Self {
+            mark: AttemptMark::new(settings.may_retry(&route)),
+            started: engine.runtime.now(),
+            permit: HeldPermit::new(engine, None),
+            route,
+            settings,
+            timer: None,
+            progress: None,
+        }
+    }
+
+    /// Returns the settings that the request shares with others.
+    #[must_use]
+    #[inline]
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.permit.engine
+    }
+
+    /// Returns the policy that the request follows now.
+    #[must_use]
+    pub fn policy(&self) -> &RetryPolicy {
+        match &self.progress {
+            Some(progress) => progress.session.policy(),
+            None => self.route.policy(),
+        }
+    }
+
+    /// Returns `true` if nothing was asked of the request but to be sent once, and to succeed.
+    #[must_use]
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.progress.is_none()
+    }
+
+    /// Returns `true` if a retry can follow the next attempt. If not, the request need not be saved.
+    #[must_use]
+    #[inline]
+    pub fn may_retry(&self) -> bool {
+        match &self.progress {
+            Some(progress) => progress.session.may_retry(),
+            None => self.mark.repeats(),
+        }
+    }
+
+    /// Returns how long the first attempt may take, if there is a limit.
+    #[must_use]
+    #[inline]
+    pub fn first_limit(&self) -> Option<Duration> {
+        self.route.policy().first_limit(self.settings.get())
+    }
+
+    /// Records that the client sent another request in the last attempt than the one of its outcome, such as one to
+    /// follow a redirect.
+    pub fn sent_several(&self) {
+        self.mark.redirect();
+    }
+
+    /// Takes the request's turn at its gates.
+    #[inline(always)]
+    pub fn start(&mut self, head: Option<&impl Head>) -> Todo {
+        let is_plain = self.settings.is_plain() && self.engine().is_silent(&self.route);
+        if is_plain && self.enters_at_once(head) {
+            return Todo::Send;
+        }
+        self.opened(head).0.start()
+    }
+
+    /// Keeps the facts of a request that is not saved, before it is sent.
+    pub fn keep_facts(&mut self, head: &impl Head) {
+        let (engine, policy) = (&*self.permit.engine, self.route.policy());
+        self.settings.facts = Some(head.facts());
+        let one_budget = matches!(engine.budgets_of(&self.route), Budgets::One(_));
+        let is_named = || is_logged() && !self.settings.is_passthrough() && !policy.is_off();
+        if !one_budget || policy.asks_for_the_request() || is_named() {
+            self.keep_line(head);
+        }
+    }
+
+    #[cold]
+    fn keep_line(&mut self, head: &impl Head) {
+        let (engine, policy) = (&*self.permit.engine, self.route.policy());
+        let keyed = head.has_own_key(policy);
+        let line = head.line().keyed(keyed);
+        let gate_key = joined_gate_key((engine, &self.route), line.authority(), head);
+        self.settings.facts = self.settings.facts.map(|facts| facts.keyed(keyed));
+        self.settings.keep_unsaved(line, gate_key);
+    }
+
+    /// Begins an attempt: spends the tokens of its retry. Call it right before the attempt is sent.
+    #[inline(always)]
+    pub fn attempt(&mut self) -> Attempt {
+        match &mut self.progress {
+            None => Attempt::new(1, self.first_limit()),
+            Some(progress) => {
+                self.mark = AttemptMark::new(progress.session.repeats());
+                progress.attempt(self.settings.outer())
+            }
+        }
+    }
+
+    /// Returns a handle to the attempt that has just begun, for the extensions of its request: a layer in another task
+    /// reports by it. Not called, no such layer is heard.
+    pub fn handle(&mut self) -> AttemptHandle {
+        self.mark.handle()
+    }
+
+    /// Calls or polls the client, so that an inner retry layer and the span of the attempt see it.
+    #[inline(always)]
+    pub fn around<T>(&self, part: impl FnOnce() -> T) -> T {
+        self.mark
+            .around(self.permit.engine.id(), || match &self.progress {
+                None => part(),
+                Some(progress) => progress.recorder.around(part),
+            })
+    }
+
+    /// Completes once the attempt has no time left. Poll it after the attempt itself.
+    #[inline]
+    pub fn poll_limit(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if let Some(progress) = &mut self.progress {
+            return progress.poll_limit(cx);
+        }
+        let Some(limit) = self.first_limit() else {
+            return Poll::Pending;
+        };
+        let runtime = &self.permit.engine.runtime;
+        let until = self.started.saturating_add(limit);
+        let timer = self
+            .timer
+            .get_or_insert_with(|| runtime.sleep(until.saturating_sub(runtime.now())));
+        timer.as_mut().poll(cx)
+    }
+
+    /// Takes the end of an attempt.
+    #[inline(always)]
+    pub fn ended(&mut self, kept: &impl Kept, end: &End<'_>, may_follow: bool) -> Todo {
+        let judged = match self.progress {
+            Some(_) => None,
+            None => match self.succeeds(kept, end) {
+                Ok(()) => return Todo::Done,
+                Err(judged) => judged,
+            },
+        };
+        self.judge(kept, end, may_follow, judged)
+    }
+
+    /// Takes the end of an attempt that had no time left. Returns the attempt with its limit, and `true` if that was the
+    /// rest of the deadline; then call [`timed_out`](Self::timed_out).
+    pub fn cut(&mut self, kept: &impl Kept) -> (Attempt, bool) {
+        let head = kept.head();
+        self.sent(head.as_ref()).0.limit_reached()
+    }
+
+    /// Judges an attempt that was [`cut`](Self::cut). The text is that of the error, which the caller gets if
+    /// `can_report`.
+    pub fn timed_out(
+        &mut self,
+        kept: &impl Kept,
+        text: &str,
+        may_follow: bool,
+        can_report: bool,
+    ) -> Todo {
+        let head = kept.head();
+        let (progress, mark) = self.sent(head.as_ref());
+        let evidence = RequestEvidence {
+            may_follow,
+            path: head.as_ref().map(Head::path),
+            ..RequestEvidence::default()
+        };
+        let earlier = progress.earlier_requests(mark, evidence);
+        progress.timed_out(kept, text, Some(earlier), can_report)
+    }
+
+    /// Returns the limit of the attempt under way, and `true` if that is the rest of the deadline.
+    #[must_use]
+    pub fn limit_reached(&self) -> (Attempt, bool) {
+        let progress = self.progress.as_ref();
+        progress.map_or((Attempt::new(1, None), false), |progress| {
+            progress.limit_reached()
+        })
+    }
+
+    /// Takes what a read has found in the body of the last response, which has this head.
+    pub fn read(
+        &mut self,
+        kept: &impl Kept,
+        head: Option<(StatusCode, &HeaderMap)>,
+        found: Found<'_>,
+    ) -> Todo {
+        match &mut self.progress {
+            Some(progress) => progress.read(kept, head, found),
+            None => Todo::Done,
+        }
+    }
+
+    /// Changes the request for its next attempt.
+    pub fn prepare(&mut self, kept: &mut impl Kept, has_response: bool) -> Todo {
+        match &mut self.progress {
+            Some(progress) => progress.prepare(kept, has_response),
+            None => Todo::Done,
+        }
+    }
+
+    /// Waits for the request's turn, for a fleet's answer, or for the time of the retry. `can_end` tells if the caller
+    /// can be given anything should the deadline pass.
+    pub fn poll_wait(&mut self, cx: &mut Context<'_>, can_end: bool) -> Poll<Todo> {
+        match &mut self.progress {
+            Some(progress) => progress.poll_wait(cx, can_end),
+            None => Poll::Ready(Todo::Send),
+        }
+    }
+
+    /// Completes once the deadline has passed, while the client is not ready.
+    pub fn poll_deadline(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match &mut self.progress {
+            Some(progress) => progress.poll_deadline(cx),
+            None => Poll::Pending,
+        }
+    }
+
+    /// Ends the request, since the last todo cannot be carried out.
+    pub fn failed(&mut self, why: StopReason) -> Todo {
+        match &mut self.progress {
+            Some(progress) => progress.fail(why),
+            None => Todo::Done,
+        }
+    }
+
+    /// Returns a sleep until this time, or for ever.
+    pub fn sleep(&self, until: Duration) -> Sleep {
+        if until == Duration::MAX {
+            return Box::pin(std::future::pending());
+        }
+        let runtime = &self.engine().runtime;
+        runtime.sleep(until.saturating_sub(runtime.now()))
+    }
+
+    /// Returns the kind of the last error.
+    #[must_use]
+    pub fn error_kind(&self) -> Option<ErrorKind> {
+        self.progress.as_ref()?.last.error_kind()
+    }
+
+    /// Returns `true` if the last response came over a connection that cannot serve its request, which a retry must
+    /// leave.
+    #[must_use]
+    pub fn was_misdirected(&self) -> bool {
+        self.progress
+            .as_ref()
+            .is_some_and(|progress| progress.last.is_misdirected())
+    }
+
+    /// Returns `true` if repeating the request does no harm, whatever its headers say.
+    #[must_use]
+    pub fn is_idempotent_by_itself(&self, head: Option<&impl Head>) -> bool {
+        match &self.progress {
+            Some(progress) => progress.session.is_idempotent_by_itself(),
+            None => self.facts(head).is_idempotent(),
+        }
+    }
+
+    /// Returns `true` if the request has a deadline.
+    #[must_use]
+    pub fn has_deadline(&self) -> bool {
+        let progress = self.progress.as_ref();
+        progress.is_some_and(|progress| progress.session.deadline().is_some())
+    }
+
+    /// Returns the longest time that the whole request may take.
+    #[must_use]
+    pub fn allowed(&self) -> Duration {
+        let progress = self.progress.as_ref();
+        progress
+            .and_then(|progress| progress.session.allowed())
+            .unwrap_or_default()
+    }
+
+    /// Returns the error of a request that has ended early, since its gate stays shut for longer than its deadline.
+    #[must_use]
+    pub fn limited(&self) -> Option<RateLimited> {
+        let progress = self.progress.as_ref()?;
+        Some(RateLimited::new(
+            progress.recorder.service(),
+            progress.shut_for?,
+        ))
+    }
+
+    /// Ends the request, and closes its report.
+    #[inline]
+    pub fn finish(&mut self) -> Ending {
+        match &mut self.progress {
+            Some(progress) => progress.finish(),
+            None => Ending {
+                with: EndsWith::Last,
+                report: None,
+            },
+        }
+    }
+}
+
+impl Exchange {
+    /// Counts a success that the caller can have at once. Otherwise returns a classifier's verdict, if there is one.
+    #[inline(always)]
+    fn succeeds(&mut self, kept: &impl Kept, end: &End<'_>) -> Result<(), Option<Verdict>> {
+        let &End::Response {
+            status,
+            headers,
+            url,
+            ..
+        } = end
+        else {
+            return Err(None);
+        };
+        self.route.succeeds(status, headers, || self.line(kept))?;
+        if self.mark.repeats() {
+            self.deposit(kept);
+            if let Some(url) = url {
+                let head = kept.head();
+                let requested = head.as_ref().and_then(Head::url);
+                let urls = requested.map(|requested| (requested, url));
+                self.engine().redirects.check(&self.mark, urls);
+            }
+        }
+        // Parsing a quota needs the wall clock, so a success that has none takes the short way.
+        if self.permit.reads_quotas() && has_quota_header(headers) {
+            let at = self.engine().runtime.moment();
+            let quota = self
+                .route
+                .quota(&Outcome::response(StatusCode::OK, headers), at);
+            self.permit
+                .end(crate::gate::state::CallEnd::Succeeded, quota);
+        } else {
+            self.permit.succeeds();
+        }
+        Ok(())
+    }
+
+    /// Judges the end of an attempt that is more than a success at once.
+    #[cold]
+    #[inline(never)]
+    fn judge(
+        &mut self,
+        kept: &impl Kept,
+        end: &End<'_>,
+        may_follow: bool,
+        judged: Option<Verdict>,
+    ) -> Todo {
+        let head = kept.head();
+        let (progress, mark) = self.sent(head.as_ref());
+        progress.ended(kept, end, (may_follow, mark), judged)
+    }
+
+    fn line(&self, kept: &impl Kept) -> Option<RequestLine> {
+        match kept.head() {
+            Some(head) => Some(head.line()),
+            None => Some(self.settings.unsaved()?.line.clone()),
+        }
+    }
+
+    /// Counts a success in the budget of its service.
+    #[inline(always)]
+    fn deposit(&self, kept: &impl Kept) {
+        match self.permit.engine.budgets_of(&self.route) {
+            Budgets::One(budget) => budget.deposit(self.started),
+            budgets => {
+                let head = kept.head();
+                let authority = || match &head {
+                    Some(head) => head.authority().unwrap_or_default(),
+                    None => Cow::Borrowed(self.unsaved_authority()),
+                };
+                budgets.deposit(&self.settings.service(&self.route, authority), self.started);
+            }
+        }
+    }
+
+    fn unsaved_authority(&self) -> &str {
+        let unsaved = self.settings.unsaved();
+        unsaved.map_or("", |unsaved| unsaved.line.authority())
+    }
+
+    /// Returns `true` if the gate lets the first attempt go at once.
+    #[inline(always)]
+    fn enters_at_once(&mut self, head: Option<&impl Head>) -> bool {
+        // A nested layer stands aside at the gate too: the outer one waits there, if it has one.
+        let policy = self.route.policy();
+        if self.settings.is_passthrough() || policy.gate_wait_limit().is_none() {
+            return true;
+        }
+        let engine = &self.permit.engine;
+        let key = match (head, self.settings.operation()) {
+            (Some(head), _) => {
+                let authority = head.authority().unwrap_or_default();
+                gate_key(engine, &authority, head)
+            }
+            (None, Some(operation)) => engine.gate.key_of(&operation.service),
+            (None, None) => return false,
+        };
+        // Waiting at several gates is the progress's work.
+        if engine.gate.has_narrower() {
+            return false;
+        }
+        let entered = engine
+            .gate
+            .enter(key, self.started, policy.obeys_quotas_at_once());
+        match entered {
+            Ok(permit) => {
+                self.permit.inner = permit;
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// Returns the progress of a request that was sent. If it was sent without one, its start is told now.
+    fn sent(&mut self, head: Option<&impl Head>) -> (&mut Progress, &AttemptMark) {
+        let is_new = self.progress.is_none();
+        let (progress, mark) = self.opened(head);
+        if is_new {
+            progress.was_sent();
+        }
+        (progress, mark)
+    }
+
+    /// Returns the progress, and opens it if there is none.
+    fn opened(&mut self, head: Option<&impl Head>) -> (&mut Progress, &AttemptMark) {
+        // The progress has a timer of its own.
+        self.timer = None;
+        let progress = match self.progress.take() {
+            Some(progress) => progress,
+            None => Box::new(self.new_case(head)),
+        };
+        (self.progress.insert(progress), &self.mark)
+    }
+}

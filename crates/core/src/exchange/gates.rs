@@ -1,0 +1,328 @@
+//! The gates that a request passes, and what they are told of its attempts.
+
+use super::engine::Engine;
+use super::head::Head;
+use super::progress::Progress;
+use super::retry::Awaited;
+use super::settings::Operation;
+use super::todo::Todo;
+use crate::gate::key::RouteOf;
+use crate::gate::map::{Hold, Permit};
+use crate::gate::state::{CallEnd, CallKind, GateRequest, Passed};
+use crate::gate::{GateKey, GateQuota, GatedCall};
+use crate::policy::{Class, Outcome, RequestLine, StopReason};
+use crate::route::{Route, public_authority};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+/// The right to send one attempt. Dropping it reports to the gate that the attempt is over.
+pub(super) struct HeldPermit {
+    pub(super) engine: Arc<Engine>,
+    /// `None` if no gate applies or the gate has no slot for its key, and after the end was reported.
+    pub(super) inner: Option<Permit>,
+}
+
+impl HeldPermit {
+    #[inline]
+    pub(super) fn new(engine: Arc<Engine>, inner: Option<Permit>) -> Self {
+        Self { engine, inner }
+    }
+
+    /// Returns `true` if the gate uses the quota in the headers of a success.
+    #[inline]
+    pub(super) fn reads_quotas(&self) -> bool {
+        self.inner
+            .as_ref()
+            .is_some_and(|permit| permit.hears_quotas)
+    }
+
+    /// Reports the success of the attempt, without a quota.
+    #[inline(always)]
+    pub(super) fn succeeds(&mut self) {
+        if let Some(permit) = &self.inner {
+            let Engine { gate, runtime, .. } = &*self.engine;
+            gate.succeeds(permit, &**runtime);
+            // So that `drop` does not report the attempt a second time.
+            self.inner = None;
+        }
+    }
+
+    /// Reports the end of the attempt.
+    #[inline(always)]
+    pub(super) fn end(&mut self, end: CallEnd, quota: Option<GateQuota>) {
+        if let Some(permit) = self.inner.take() {
+            let Engine { gate, runtime, .. } = &*self.engine;
+            gate.end(&permit, end, quota, &**runtime);
+        }
+    }
+}
+
+impl Drop for HeldPermit {
+    fn drop(&mut self) {
+        self.end(CallEnd::Other, None);
+    }
+}
+
+/// A refusal that counts at the gate until its response is judged. If the call is dropped before that, it counts for
+/// good, as the head of the response said.
+pub(super) struct HeldRefusal {
+    engine: Arc<Engine>,
+    hold: Option<Hold>,
+}
+
+impl HeldPermit {
+    /// Reports that the head of the response refuses the attempt, before its body is read.
+    fn hold(mut self, asked: Option<Duration>, quota: Option<GateQuota>) -> Option<HeldRefusal> {
+        let permit = self.inner.take()?;
+        let engine = Arc::clone(&self.engine);
+        let hold = engine.gate.hold(permit, asked, quota, &*engine.runtime)?;
+        Some(HeldRefusal {
+            engine,
+            hold: Some(hold),
+        })
+    }
+}
+
+impl HeldRefusal {
+    /// Reports the end of the attempt by its body: a refusal counts for good, and anything else lifts it.
+    fn end(&mut self, end: CallEnd, quota: Option<GateQuota>) {
+        if let Some(hold) = self.hold.take() {
+            let Engine { gate, runtime, .. } = &*self.engine;
+            gate.settle(&hold, end, quota, &**runtime);
+        }
+    }
+}
+
+impl Drop for HeldRefusal {
+    fn drop(&mut self) {
+        self.end(CallEnd::Refused(None), None);
+    }
+}
+
+impl Progress {
+    /// Takes the request's turn at its gates, one after another.
+    pub(super) fn admit(&mut self) -> Todo {
+        self.leave_gates();
+        self.ahead = None;
+        self.waited = Duration::ZERO;
+        self.pass(self.gate_key)
+    }
+
+    /// Waits at the gates. Returns to the session what came of it.
+    pub(super) fn poll_gate(&mut self, cx: &mut Context<'_>, can_end: bool) -> Poll<Todo> {
+        let Awaited::Gate(key, wait) = &mut self.waiting else {
+            return Poll::Ready(Todo::Send);
+        };
+        // Without an outcome to return, the call is sent late.
+        wait.request.ends_early = can_end;
+        let (key, passed) = (*key, ready!(wait.poll(cx)));
+        self.waiting = Awaited::Nothing;
+        let Passed { waited, place } = passed;
+        // The clock may advance even if the gate was idle, so less than a millisecond is not reported as a wait.
+        if waited >= Duration::from_millis(1) {
+            self.waited = self.waited.saturating_add(waited);
+            let now = self.engine.runtime.now();
+            self.recorder.waited_at_the_gate(waited, now);
+        }
+        Poll::Ready(match place {
+            Ok(place) => self.passed(key, place),
+            Err(shut_for) if can_end => {
+                self.shut_for = shut_for;
+                self.fail(StopReason::DeadlineExceeded)
+            }
+            // There is nothing to return, so the attempt is sent although the deadline has passed.
+            Err(_) => self.admitted(Duration::ZERO),
+        })
+    }
+
+    fn pass(&mut self, key: GateKey) -> Todo {
+        let Engine { gate, runtime, .. } = &*self.engine;
+        let quotas_at_once = self.route.policy().obeys_quotas_at_once();
+        let is_first = self.paid.is_none();
+        if let Ok(permit) = gate.enter(key, runtime.now(), quotas_at_once) {
+            let place = permit.map(|permit| permit.for_first(is_first));
+            return self.passed(key, place);
+        }
+        let left = self.session.gate_wait_left().unwrap_or_default();
+        let request = GateRequest {
+            key,
+            kind: if is_first {
+                CallKind::Newcomer
+            } else {
+                CallKind::Retry
+            },
+            began: self.session.started(),
+            deadline: self.session.deadline(),
+            ends_early: false,
+            at_gate: left.saturating_sub(self.waited),
+            quotas_at_once,
+        };
+        self.waiting = Awaited::Gate(key, Box::new(gate.wait(request, runtime)));
+        Todo::Wait
+    }
+
+    fn passed(&mut self, key: GateKey, place: Option<Permit>) -> Todo {
+        let permit = HeldPermit::new(Arc::clone(&self.engine), place);
+        let mut ahead = match self.ahead.take() {
+            Some(ahead) => {
+                self.narrower.push((key, permit));
+                ahead
+            }
+            None => {
+                self.permit = Some(permit);
+                // Looked up after the wait at the service's gate: another call may have met a narrower limit meanwhile.
+                let line = self.session.request();
+                let now = self.engine.runtime.now();
+                let narrower =
+                    line.map(|line| self.engine.gate.narrower(self.route_of(&line), now));
+                narrower.unwrap_or_default().into_iter().rev().collect()
+            }
+        };
+        let next = ahead.pop();
+        self.ahead = Some(ahead);
+        match next {
+            Some(key) => self.pass(key),
+            None => self.admitted(self.waited),
+        }
+    }
+
+    fn admitted(&mut self, waited: Duration) -> Todo {
+        self.session.has_waited_at_the_gate(waited);
+        Todo::Send
+    }
+
+    /// Reports a refusal that the head of a response shows to the service's gate, which need not wait for the body.
+    pub(super) fn hold_at_the_gate(&mut self, outcome: &Outcome<'_>) {
+        if let (Some(refusal), Some(permit)) =
+            (self.session.provisional_refusal(), self.permit.take())
+        {
+            let held = permit.hold(refusal.asked, self.route.quota(outcome, self.at));
+            self.held = held.map(Box::new);
+        }
+    }
+
+    /// Reports the end of an attempt to its gates. A refusal is reported only to the gate of the limit that was met.
+    pub(super) fn end_permits(&mut self, outcome: &Outcome<'_>) {
+        let mut narrower = std::mem::take(&mut self.narrower);
+        let (held, permit) = (self.held.take(), self.permit.take());
+        if held.is_none() && permit.is_none() {
+            return;
+        }
+        let at = self.at;
+        let refusal = self.session.refusal(outcome, at);
+        let narrow = refusal.and_then(|_| self.narrow_gate(outcome));
+        let end = match (refusal, narrow) {
+            (Some(refusal), None) => CallEnd::Refused(refusal.asked),
+            (None, _) if outcome.class() == Class::Success => CallEnd::Succeeded,
+            _ => CallEnd::Other,
+        };
+        // That of a narrower limit says nothing about the service.
+        let quota = self.route.quota(outcome, at);
+        let quota = quota.filter(|_| narrow.is_none());
+        if let Some(mut held) = held {
+            held.end(end, quota);
+        }
+        if let Some(mut permit) = permit {
+            permit.end(end, quota);
+        }
+        if end == CallEnd::Succeeded {
+            for (_, own) in &mut narrower {
+                own.end(CallEnd::Succeeded, None);
+            }
+        }
+        let (Some(refusal), Some(key)) = (refusal, narrow) else {
+            return;
+        };
+        let own = narrower.iter().position(|(gate, _)| *gate == key);
+        let own = own.map(|own| narrower.swap_remove(own).1);
+        // This refusal may be the first to show the narrower limit. Then the call holds no permit of that gate yet.
+        let enter = || {
+            let permit = self.engine.gate.enter(key, at.now, false).ok()??;
+            Some(HeldPermit::new(Arc::clone(&self.engine), Some(permit)))
+        };
+        if let Some(mut own) = own.or_else(enter) {
+            own.end(CallEnd::Refused(refusal.asked), None);
+        }
+    }
+
+    /// Frees the places of an attempt that is over.
+    pub(super) fn leave_gates(&mut self) {
+        self.permit = None;
+        self.held = None;
+        self.narrower.clear();
+    }
+
+    /// Returns the gate of the URI that the request is sent to now.
+    pub(super) fn find_gate(&self, sent: &impl Head) -> Option<GateKey> {
+        self.route.policy().gate_wait_limit()?;
+        let head = self.head.as_ref()?;
+        let at = head.at.as_ref()?;
+        let authority = public_authority(at, || None)?;
+        let headers = sent.header_map();
+        let mut call = GatedCall::new(&authority, &head.method, at.path(), &headers);
+        call.extensions = sent.extensions();
+        let gate = &self.engine.gate;
+        let key = (gate.key(&call), &*authority);
+        let apart = || gate.key_text(&call);
+        Some(self.engine.gate_key_of(&self.route, key, apart))
+    }
+
+    /// Returns the gate of a limit on some of the service's calls, if the response names the scope of its limit.
+    fn narrow_gate(&self, outcome: &Outcome<'_>) -> Option<GateKey> {
+        let (scope, request) = (outcome.scope()?, self.session.request()?);
+        let call = self.route_of(&request);
+        self.engine.gate.narrowed(call, scope, self.at.now)
+    }
+
+    fn route_of<'a>(&self, request: &'a RequestLine) -> RouteOf<'a> {
+        RouteOf {
+            key: self.gate_key,
+            method: request.method(),
+            path: request.path(),
+        }
+    }
+}
+
+impl Engine {
+    /// Returns the gate of an operation's service. A shared gate joins its fleet.
+    pub(super) fn gate_key_of_operation(&self, route: &Route, operation: &Operation) -> GateKey {
+        let key = self.gate.key_of(&operation.service);
+        // Operations without a service name have nothing in common with those of another process.
+        if operation.service.is_empty() || route.policy().gate_wait_limit().is_none() {
+            return key;
+        }
+        self.gate_key_of(route, (key, &operation.service), || None)
+    }
+}
+
+/// Returns the gate of a call, if its policy has one. A shared gate joins its fleet.
+#[cold]
+pub(super) fn joined_gate_key(
+    (engine, route): (&Engine, &Route),
+    authority: &str,
+    head: &impl Head,
+) -> Option<GateKey> {
+    route.policy().gate_wait_limit()?;
+    let key = gate_key(engine, authority, head);
+    let key_text = || gated(authority, head, |call| engine.gate.key_text(call));
+    Some(engine.gate_key_of(route, (key, authority), key_text))
+}
+
+#[inline(always)]
+pub(super) fn gate_key(engine: &Engine, authority: &str, head: &impl Head) -> GateKey {
+    // The default gate needs no header map, which a saved request would have to unpack.
+    if engine.gate.is_per_host() {
+        return engine.gate.key_of(authority);
+    }
+    gated(authority, head, |call| engine.gate.key(call))
+}
+
+/// Calls a function with more of a call than its host.
+#[cold]
+fn gated<T>(authority: &str, head: &impl Head, with: impl FnOnce(&GatedCall<'_>) -> T) -> T {
+    let headers = head.header_map();
+    let mut call = GatedCall::new(authority, head.method(), head.path(), &headers);
+    call.extensions = head.extensions();
+    with(&call)
+}

@@ -1,0 +1,127 @@
+//! A request's head, as an exchange looks at it.
+
+use super::todo::Changes;
+use crate::policy::{RequestFacts, RequestLine, RetryPolicy, StopReason};
+use crate::route::{RequestHead, public_authority};
+use http::request::Parts;
+use http::{Extensions, HeaderMap, HeaderValue, Method, Uri};
+use std::borrow::Cow;
+
+/// A request's head, or that of the copy that later attempts are made of.
+pub trait Head {
+    /// Returns the method.
+    fn method(&self) -> &Method;
+
+    /// Returns host and port in lower case, without user info and without the scheme's default port.
+    fn authority(&self) -> Option<Cow<'_, str>>;
+
+    /// Returns the path, without the query.
+    fn path(&self) -> &str;
+
+    /// Returns the whole URI.
+    fn uri(&self) -> String;
+
+    /// Returns the whole URI as such, if it is one. Its text may be read as another one: `http://a*` has no path.
+    fn to_uri(&self) -> Option<Uri>;
+
+    /// Returns the whole URL, if the client's responses have theirs too.
+    fn url(&self) -> Option<&str>;
+
+    /// Returns the first value of a header, by its name in lower case.
+    fn value(&self, name: &str) -> Option<&[u8]>;
+
+    /// Returns all headers.
+    fn header_map(&self) -> Cow<'_, HeaderMap>;
+
+    /// Returns the extensions, if the client does not keep them private.
+    fn extensions(&self) -> Option<&Extensions>;
+
+    /// Returns the part that selects a route.
+    fn route(&self) -> RequestHead<'_>;
+
+    /// Returns the facts, without a key in a header of the service's own.
+    #[inline]
+    fn facts(&self) -> RequestFacts {
+        RequestFacts::by_first_values(self.method(), |name| self.value(name))
+    }
+
+    /// Returns `true` if the request has an idempotency key in the header that the policy names for it.
+    fn has_own_key(&self, policy: &RetryPolicy) -> bool {
+        let name = policy.key_header();
+        let key = name.and_then(|name| self.value(name.as_str()));
+        key.is_some_and(|key| !key.trim_ascii().is_empty())
+    }
+
+    /// Returns the request as classifiers see it.
+    fn line(&self) -> RequestLine {
+        let authority = self.authority();
+        let authority = authority.map_or_else(Default::default, Into::into);
+        // As a POST, so that the facts show the key alone: the line has the method beside them.
+        let by_key = RequestFacts::by_first_values(&Method::POST, |name| self.value(name));
+        RequestLine::of(self.method(), authority, self.path(), by_key)
+    }
+}
+
+impl Head for &Parts {
+    fn method(&self) -> &Method {
+        &self.method
+    }
+
+    fn authority(&self) -> Option<Cow<'_, str>> {
+        public_authority(&self.uri, || None)
+    }
+
+    fn path(&self) -> &str {
+        self.uri.path()
+    }
+
+    fn uri(&self) -> String {
+        self.uri.to_string()
+    }
+
+    fn to_uri(&self) -> Option<Uri> {
+        Some(self.uri.clone())
+    }
+
+    fn url(&self) -> Option<&str> {
+        None
+    }
+
+    fn value(&self, name: &str) -> Option<&[u8]> {
+        self.headers.get(name).map(HeaderValue::as_bytes)
+    }
+
+    fn header_map(&self) -> Cow<'_, HeaderMap> {
+        Cow::Borrowed(&self.headers)
+    }
+
+    fn extensions(&self) -> Option<&Extensions> {
+        Some(&self.extensions)
+    }
+
+    fn route(&self) -> RequestHead<'_> {
+        RequestHead::new(&self.method, &self.uri)
+    }
+}
+
+/// What an adapter keeps of a request, as an exchange looks at it.
+pub trait Kept {
+    /// Returns the head, if it is kept.
+    fn head(&self) -> Option<impl Head>;
+
+    /// Returns `true` if the request can be sent again, whole. `answered` is `true` if the last attempt got a response.
+    fn is_whole(&self, answered: bool) -> bool;
+
+    /// Returns `true` if such requests can go to another service.
+    #[must_use]
+    fn can_move() -> bool {
+        true
+    }
+
+    /// Changes the request for its next attempt.
+    ///
+    /// # Errors
+    ///
+    /// Why there can be none.
+    fn change(&mut self, changes: Changes<'_>) -> Result<(), StopReason>;
+}

@@ -1,0 +1,473 @@
+//! The progress of a request that is more than a success at once: its session, its report, and what they decide.
+
+use super::Exchange;
+use super::engine::Engine;
+use super::gates::{HeldPermit, HeldRefusal, joined_gate_key};
+use super::head::{Head, Kept};
+use super::retry::{Awaited, CutAttempt, Limit, MovedFrom};
+use super::settings::Unsaved;
+use super::todo::{BodyNeed, End, Ending, EndsWith, ErrorFacts, Found, Todo};
+use crate::attempt::{self, AttemptHandle};
+use crate::budget::{PaidRetry, RetryBudget};
+use crate::gate::GateKey;
+use crate::nested::{AttemptMark, RequestEvidence, RequestTracker};
+use crate::policy::bodies::BodyPart;
+use crate::policy::outcome::earlier::EarlierRequests;
+use crate::policy::rules::OnExhausted;
+use crate::policy::session::Next;
+use crate::policy::{
+    Attempt, Class, ErrorBody, ErrorKind, Moment, Outcome, RequestFacts, RetrySession, StopReason,
+    StreamHolder, Verdict,
+};
+use crate::report::DeadLetter;
+use crate::report::recorder::ReportRecorder;
+use crate::route::Route;
+use crate::runtime::Sleep;
+use http::{HeaderMap, HeaderName, Method, StatusCode, Uri};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The longest time for which the start of an error body is read.
+const MAX_EVIDENCE_TIME: Duration = Duration::from_secs(2);
+
+/// The progress of a request that is more than a success at once.
+pub(super) struct Progress {
+    pub(super) engine: Arc<Engine>,
+    pub(super) route: Arc<Route>,
+    pub(super) session: RetrySession,
+    pub(super) budget: RetryBudget,
+    pub(super) recorder: ReportRecorder,
+    /// `None` unless a failover, a dead letter or a made-up response may need it.
+    pub(super) head: Option<Box<KeptHead>>,
+    /// The gate of the requests that share a rate limit with this one.
+    pub(super) gate_key: GateKey,
+    /// The right to send the attempt under way, and that of narrower limits.
+    pub(super) permit: Option<HeldPermit>,
+    /// The refusal of the attempt, while its response is read.
+    pub(super) held: Option<Box<HeldRefusal>>,
+    pub(super) narrower: Vec<(GateKey, HeldPermit)>,
+    /// The narrower gates that are still to pass; `None` before the gate of the service.
+    pub(super) ahead: Option<Vec<GateKey>>,
+    /// The time waited at the gates before this attempt.
+    pub(super) waited: Duration,
+    pub(super) limit: Option<Limit>,
+    pub(super) waiting: Awaited,
+    /// The end of a wait, and its future.
+    pub(super) timer: Option<(Duration, Sleep)>,
+    /// The meaning of the last attempt, and when it was judged.
+    pub(super) last: Outcome<'static>,
+    pub(super) at: Moment,
+    /// The name of the last error's type, if its kind says nothing.
+    pub(super) error_type: Option<&'static str>,
+    /// The text of the error that has broken a response.
+    broken: Option<Box<ErrorBody>>,
+    /// The attempt that was cut, until it is decided what follows.
+    pub(super) cut: Option<Box<CutAttempt>>,
+    /// The retry that is scheduled, and the service that it leaves.
+    pub(super) paid: Option<PaidRetry>,
+    pub(super) moved_from: Option<Box<MovedFrom>>,
+    /// The time for which the gate stays shut, if that ended the request.
+    pub(super) shut_for: Option<Duration>,
+    stopped: StopReason,
+}
+
+/// A copy of a request's head that outlives the request.
+pub(super) struct KeptHead {
+    pub(super) method: Method,
+    uri: String,
+    /// The URI that the request is sent to now, if it can be parsed.
+    pub(super) at: Option<Uri>,
+    headers: HeaderMap,
+    /// The credential headers of every policy that the request has been sent under.
+    pub(super) credentials: Vec<HeaderName>,
+}
+
+impl Exchange {
+    /// Opens the case of this request.
+    #[cold]
+    pub(super) fn new_case(&mut self, head: Option<&impl Head>) -> Progress {
+        let engine = Arc::clone(&self.permit.engine);
+        let empty = HeldPermit::new(Arc::clone(&engine), None);
+        let permit = std::mem::replace(&mut self.permit, empty);
+        let route = Arc::clone(&self.route);
+        let policy = route.policy();
+        let unsaved = self.settings.unsaved();
+        let keyed = head.is_some_and(|head| head.has_own_key(policy));
+        let facts = self.facts(head).keyed(keyed);
+        let mut subject = self.settings.subject(&route, head);
+        if let Some(Unsaved { line, .. }) = unsaved {
+            subject.authority = line.authority().into();
+            subject.service = self.settings.named(&route, &subject.authority);
+            subject.method = Some(line.method().clone());
+        }
+        let line = match head {
+            _ if !policy.asks_for_the_request() => None,
+            Some(head) => Some(head.line().keyed(keyed)),
+            None => unsaved.map(|unsaved| unsaved.line.clone()),
+        };
+        let gate_key = match head {
+            Some(head) => joined_gate_key((&engine, &route), &subject.authority, head),
+            None => unsaved.and_then(|unsaved| unsaved.gate_key),
+        };
+        let session = self.settings.session(policy, facts, self.started);
+        let session = session.with_method(subject.method.clone());
+        let unknown = engine.unknown_service(&route, self.settings.service_name());
+        let mut recorder = ReportRecorder::new(
+            subject.clone(),
+            Arc::clone(&engine.observers),
+            self.settings.slot().cloned(),
+            self.started,
+        );
+        recorder.names_unknown(unknown);
+        let operation = self.settings.operation();
+        let gate_of_operation = || Some(engine.gate_key_of_operation(&route, operation?));
+        Progress {
+            budget: engine.budget_of(&route, || subject.service),
+            session: session.of_request(line),
+            recorder,
+            head: head.filter(|_| route.keeps_head()).map(KeptHead::new),
+            gate_key: gate_key.or_else(gate_of_operation).unwrap_or_default(),
+            // An empty permit has nothing to report to the gate when the attempt ends.
+            permit: Some(permit).filter(|permit| permit.inner.is_some()),
+            held: None,
+            narrower: Vec::new(),
+            ahead: None,
+            waited: Duration::ZERO,
+            limit: None,
+            waiting: Awaited::Nothing,
+            timer: None,
+            last: Outcome::success(),
+            at: Moment::default(),
+            error_type: None,
+            broken: None,
+            cut: None,
+            paid: None,
+            moved_from: None,
+            shut_for: None,
+            stopped: StopReason::Succeeded,
+            engine,
+            route,
+        }
+    }
+
+    pub(super) fn facts(&self, head: Option<&impl Head>) -> RequestFacts {
+        let operation = self.settings.operation();
+        head.map(Head::facts)
+            .or(self.settings.facts)
+            .or(operation.map(|operation| operation.facts))
+            .unwrap_or_else(RequestFacts::operation)
+    }
+}
+
+impl Progress {
+    /// Takes the request's turn at its gates, if its policy has any, before an attempt.
+    pub(super) fn start(&mut self) -> Todo {
+        match self.session.gate_wait_left() {
+            Some(_) => self.admit(),
+            None => Todo::Send,
+        }
+    }
+
+    /// Tells the start of a first attempt that went out before there was a case.
+    pub(super) fn was_sent(&mut self) {
+        self.begin_attempt(self.session.started());
+    }
+
+    /// Spends the tokens of a retry, and tells the start of the attempt.
+    pub(super) fn attempt(&mut self, outer: Option<&AttemptHandle>) -> Attempt {
+        self.moved_from = None;
+        if let Some(paid) = self.paid.take() {
+            paid.commit();
+            self.recorder.retry_sent();
+            if self.session.may_have_done_harm() {
+                // If this layer stands further in, an outer attempt sends more than the request of its outcome.
+                attempt::sent();
+                outer.into_iter().for_each(AttemptHandle::sent);
+            }
+        }
+        self.begin_attempt(self.engine.runtime.now())
+    }
+
+    fn begin_attempt(&mut self, now: Duration) -> Attempt {
+        self.session.attempt_started(now);
+        self.recorder.attempt_started(now);
+        self.timer = None;
+        let timeout = self.session.attempt_limit(now);
+        self.limit = timeout.map(|timeout| Limit::new(timeout, now));
+        Attempt::new(self.recorder.number(), timeout)
+    }
+
+    /// Carries out what follows from an outcome on the state that requests share, and returns what is left for the
+    /// adapter.
+    pub(super) fn carry_out(&mut self, next: Next) -> Todo {
+        match next {
+            Next::Read(part) => self.body_need(part),
+            Next::Retry(plan) => self.withdraw(*plan),
+            Next::Finish(why) => self.end(why),
+        }
+    }
+
+    pub(super) fn end(&mut self, why: StopReason) -> Todo {
+        self.stopped = why;
+        Todo::Done
+    }
+
+    /// Judges the end of an attempt.
+    pub(super) fn ended(
+        &mut self,
+        kept: &impl Kept,
+        end: &End<'_>,
+        (may_follow, mark): (bool, &AttemptMark),
+        judged: Option<Verdict>,
+    ) -> Todo {
+        let head = kept.head();
+        let mut evidence = RequestEvidence {
+            may_follow,
+            path: head.as_ref().map(Head::path),
+            ..RequestEvidence::default()
+        };
+        // The limit is over with the attempt, even if the answer is still read.
+        self.timer = None;
+        self.error_type = None;
+        let (outcome, is_answered) = match *end {
+            End::Value => (Outcome::success(), true),
+            End::Response {
+                status,
+                headers,
+                url,
+                can_leave,
+            } => {
+                evidence.urls = head.as_ref().and_then(Head::url).zip(url);
+                let outcome = Outcome::response(status, headers);
+                let outcome = if can_leave {
+                    outcome.on_leavable_connection()
+                } else {
+                    outcome
+                };
+                (outcome, true)
+            }
+            End::Error(ErrorFacts {
+                outcome,
+                type_name,
+                evidence: shown,
+            }) => {
+                evidence = RequestEvidence {
+                    may_follow: may_follow || shown.may_follow,
+                    path: evidence.path.or(shown.path),
+                    ..shown
+                };
+                let is_unknown = outcome.error_kind() == Some(ErrorKind::Other);
+                self.error_type = is_unknown.then_some(type_name);
+                (outcome, false)
+            }
+        };
+        let line = self.session.request();
+        let earlier = self.earlier_requests(mark, evidence);
+        let outcome = outcome.after_others(earlier).for_request(line.as_deref());
+        self.judge(kept, outcome, is_answered, |session, outcome, at| {
+            session.judge_end(outcome, judged, at)
+        })
+    }
+
+    /// Judges the last outcome again, by what was found in its body.
+    pub(super) fn read(
+        &mut self,
+        kept: &impl Kept,
+        head: Option<(StatusCode, &HeaderMap)>,
+        found: Found<'_>,
+    ) -> Todo {
+        match found {
+            Found::Nothing => self.judge_body(kept, head, None, None),
+            Found::Start(bytes, is_whole) => {
+                let line = self.session.request();
+                let pointers = head.map(|(status, headers)| {
+                    let outcome = Outcome::response(status, headers).for_request(line.as_deref());
+                    self.session.policy().pointers(&outcome)
+                });
+                let body = ErrorBody::read(bytes).cut(!is_whole);
+                let body = body.with_pointers(&pointers.unwrap_or_default());
+                self.judge_body(kept, head, Some(&body), None)
+            }
+            Found::Text(text) => {
+                let text = ErrorBody::of_words(text);
+                self.judge_body(kept, head, Some(&text), None)
+            }
+            Found::Verdict(verdict) => self.judge_body(kept, head, None, verdict),
+            Found::Broken(broken) => {
+                self.broken = Some(Box::new(ErrorBody::of_words(&broken.words)));
+                let line = self.session.request();
+                let outcome = broken.outcome.for_request(line.as_deref());
+                self.judge(kept, outcome, true, |session, outcome, at| {
+                    session.judge_end(outcome, None, at)
+                })
+            }
+            Found::Late(text, can_report) => self.timed_out(kept, text, None, can_report),
+        }
+    }
+
+    fn judge_body(
+        &mut self,
+        kept: &impl Kept,
+        head: Option<(StatusCode, &HeaderMap)>,
+        body: Option<&ErrorBody>,
+        verdict: Option<Verdict>,
+    ) -> Todo {
+        let line = self.session.request();
+        let mut outcome = self.last.with_head(head).for_request(line.as_deref());
+        if let Some(body) = body {
+            outcome = outcome.with_body(body);
+        }
+        if let Some(verdict) = verdict {
+            outcome = outcome.judged(verdict);
+        }
+        let is_answered = head.is_some();
+        self.judge(kept, outcome, is_answered, RetrySession::judge_body)
+    }
+
+    /// Lets the session judge an outcome. Reports it to the gate, the budget and the report if the verdict is final.
+    fn judge(
+        &mut self,
+        kept: &impl Kept,
+        mut outcome: Outcome<'_>,
+        is_answered: bool,
+        decide: impl FnOnce(&mut RetrySession, &mut Outcome<'_>, Moment) -> Next,
+    ) -> Todo {
+        self.prepare_decision(kept, is_answered);
+        let at = self.engine.runtime.moment();
+        let next = decide(&mut self.session, &mut outcome, at);
+        (self.last, self.at) = (outcome.without_head(), at);
+        // If the body is read first, the verdict may change, so nothing is counted yet.
+        if matches!(next, Next::Read(_)) {
+            self.hold_at_the_gate(&outcome);
+        } else {
+            let hints = self.session.hints();
+            let outcome = outcome.with_hints(&hints);
+            self.end_permits(&outcome);
+            self.record(outcome, next.end());
+        }
+        // The text of a broken body is here already.
+        let needs_text = matches!(next, Next::Read(BodyPart::Start(_)));
+        match self.broken.take_if(|_| needs_text) {
+            Some(text) => self.judge_body(kept, None, Some(&text), None),
+            None => self.carry_out(next),
+        }
+    }
+
+    /// Updates the facts of the request that the session decides by.
+    pub(super) fn prepare_decision<K: Kept>(&mut self, kept: &K, is_answered: bool) {
+        self.session.set_replayable(kept.is_whole(is_answered));
+        self.resolve_targets(K::can_move());
+    }
+
+    /// Counts an attempt that has ended in the budgets and the report. `end` is why the request ends with it, if it does.
+    pub(super) fn record(&mut self, outcome: Outcome<'_>, end: Option<StopReason>) {
+        let at = self.at;
+        // A layer that repeats nothing deposits nothing: an outer layer counts the same success.
+        if outcome.class() == Class::Success && self.session.repeats() {
+            self.budget.deposit(at.now);
+            let others = self.route.rule_budgets();
+            others.for_each(|budget| budget.deposit(at.now));
+        }
+        let is_done = end == Some(StopReason::Succeeded);
+        let outcome = match end {
+            Some(why) => outcome.refused(why),
+            None => outcome,
+        };
+        let by = (
+            self.session.deciding_rule(),
+            self.session.policy().row_of(&outcome),
+        );
+        self.recorder
+            .attempt_ended(&outcome, at, by, self.error_type, is_done);
+    }
+
+    pub(super) fn earlier_requests(
+        &self,
+        mark: &AttemptMark,
+        evidence: RequestEvidence<'_>,
+    ) -> EarlierRequests {
+        let tracker = RequestTracker {
+            redirects: &self.engine.redirects,
+            layer: self.engine.id(),
+            mark,
+        };
+        tracker.earlier(self.session.is_idempotent_by_itself(), evidence)
+    }
+
+    fn body_need(&self, part: BodyPart) -> Todo {
+        let by_attempt = self.limit.map(|limit| limit.until);
+        let (part, until) = match part {
+            BodyPart::Probe(_) => {
+                let streams = self.session.policy().streams();
+                let bound = streams.and_then(StreamHolder::first_event_timeout);
+                let bound = bound.map(|bound| self.now().now.saturating_add(bound));
+                (part, by_attempt.into_iter().chain(bound).min())
+            }
+            BodyPart::Whole(bytes) => {
+                // Of an answer whose head came too late nothing is read, but an early end is still an error.
+                let is_late = self.limit.is_some_and(|limit| limit.is_ignored);
+                (BodyPart::Whole(if is_late { 0 } else { bytes }), by_attempt)
+            }
+            BodyPart::Start(_) | BodyPart::Rest(_) => (part, Some(self.within(MAX_EVIDENCE_TIME))),
+        };
+        Todo::Read(BodyNeed {
+            part,
+            until: until.unwrap_or(Duration::MAX),
+        })
+    }
+
+    /// Closes the report, and returns what the caller gets.
+    pub(super) fn finish(&mut self) -> Ending {
+        let now = self.engine.runtime.now();
+        let ends_with = self.session.ends_with().clone();
+        // `stopped` closes the report, which must say that no server sent the response.
+        if matches!(ends_with, OnExhausted::Respond(_)) {
+            self.recorder.responds_itself();
+        }
+        let service = self.recorder.service();
+        let end = (self.stopped, self.session.stopped_by());
+        let report = self.recorder.stopped(end, now, &self.budget);
+        let with = match (ends_with, &report, &self.head) {
+            (OnExhausted::Respond(canned), _, Some(head)) => {
+                EndsWith::Response(canned, head.uri.clone())
+            }
+            (OnExhausted::Fail, Some(_), _) => EndsWith::Failure,
+            (OnExhausted::DeadLetter { name, .. }, Some(report), Some(head)) => {
+                if let Some(observer) = self.route.dead_letters(&name) {
+                    observer.on_dead_letter(&DeadLetter::new(
+                        &service,
+                        &head.method,
+                        &head.uri,
+                        &head.headers,
+                        report,
+                    ));
+                }
+                EndsWith::Last
+            }
+            _ => EndsWith::Last,
+        };
+        Ending { with, report }
+    }
+
+    pub(super) fn now(&self) -> Moment {
+        Moment::new(self.engine.runtime.now())
+    }
+
+    /// Returns the time at most this long from now, within the deadline.
+    pub(super) fn within(&self, most: Duration) -> Duration {
+        let until = self.engine.runtime.now().saturating_add(most);
+        until.min(self.session.deadline().unwrap_or(Duration::MAX))
+    }
+}
+
+impl KeptHead {
+    fn new(head: &impl Head) -> Box<Self> {
+        Box::new(Self {
+            method: head.method().clone(),
+            at: head.to_uri(),
+            uri: head.uri(),
+            headers: head.header_map().into_owned(),
+            credentials: Vec::new(),
+        })
+    }
+}

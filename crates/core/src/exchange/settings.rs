@@ -1,0 +1,292 @@
+//! What a request says about its own retries.
+
+use super::engine::{Engine, Routes};
+use super::head::Head;
+use crate::attempt::AttemptHandle;
+use crate::gate::GateKey;
+use crate::nested::is_inside;
+use crate::policy::{
+    Attempt, RequestFacts, RequestLine, RetryOverride, RetryPolicy, RetrySession, StopReason,
+};
+use crate::report::{ReportSlot, Subject};
+use crate::route::{RequestHead, Route};
+use http::Extensions;
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A request's own settings. Every call in flight has them, so their rare parts are in a box, which most calls lack.
+pub struct RequestSettings {
+    rare: Option<Box<Rare>>,
+    /// `true` for [`RetryOverride::off`], which then needs no box.
+    off: bool,
+    /// `true` for a request inside of an attempt of another retry layer.
+    pub nested: bool,
+    /// The facts of a request that is not saved. They stand here since there is room for them.
+    pub(super) facts: Option<RequestFacts>,
+}
+
+#[derive(Default)]
+struct Rare {
+    settings: Option<RetryOverride>,
+    slot: Option<ReportSlot>,
+    rest: Option<RestOfDownload>,
+    operation: Option<Operation>,
+    /// The handle to an attempt of an outer layer, for a layer that repeats the request all the same.
+    outer: Option<AttemptHandle>,
+    unsaved: Option<Unsaved>,
+}
+
+/// What may be asked of a request that is not saved, besides its facts.
+pub(super) struct Unsaved {
+    pub(super) line: RequestLine,
+    pub(super) gate_key: Option<GateKey>,
+}
+
+/// An extension that marks the request for the rest of a download. Its head must come within this time, unless the
+/// policy has a limit of its own, and its body is handed out as it comes.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::exhaustive_structs, reason = "an adapter fills it in")]
+pub struct RestOfDownload {
+    /// The longest time until the head.
+    pub head_within: Duration,
+}
+
+/// An operation that is not HTTP.
+#[derive(Clone)]
+#[expect(clippy::exhaustive_structs, reason = "an adapter fills it in")]
+pub struct Operation {
+    /// The name of its service; empty for none.
+    pub service: Arc<str>,
+    /// Whether it may run twice.
+    pub facts: RequestFacts,
+}
+
+static OFF: RetryOverride = RetryOverride::off();
+
+impl RequestSettings {
+    /// Returns the settings of a request with these extensions.
+    #[must_use]
+    #[inline]
+    pub fn from_extensions(extensions: Option<&Extensions>) -> Self {
+        let mut own = Self {
+            rare: None,
+            off: false,
+            nested: is_inside(),
+            facts: None,
+        };
+        if let Some(extensions) = extensions.filter(|extensions| !extensions.is_empty()) {
+            own.read(extensions);
+        }
+        own
+    }
+
+    /// Returns the settings of an operation.
+    #[must_use]
+    pub fn of_operation(operation: Operation, slot: Option<ReportSlot>) -> Self {
+        let rare = Rare {
+            slot,
+            operation: Some(operation),
+            ..Rare::default()
+        };
+        Self {
+            rare: Some(Box::new(rare)),
+            off: false,
+            nested: is_inside(),
+            facts: None,
+        }
+    }
+
+    fn read(&mut self, extensions: &Extensions) {
+        let settings = extensions.get::<RetryOverride>();
+        // An attempt in the extensions is that of an outer layer, perhaps in another task. The override lifts both
+        // signs of nesting.
+        self.nested |= extensions.get::<Attempt>().is_some();
+        self.nested &= !settings.is_some_and(RetryOverride::ignores_nesting);
+        self.set(settings, extensions.get().cloned());
+        if let Some(outer) = extensions.get::<AttemptHandle>().filter(|_| !self.nested) {
+            self.rare.get_or_insert_default().outer = Some(outer.clone());
+        }
+        // A request that is sent once continues no download.
+        let rest = if self.off { None } else { extensions.get() };
+        if let Some(rest) = rest {
+            self.rare.get_or_insert_default().rest = Some(*rest);
+        }
+    }
+
+    fn set(&mut self, settings: Option<&RetryOverride>, slot: Option<ReportSlot>) {
+        self.off = settings == Some(&OFF);
+        let settings = settings.filter(|_| !self.off).cloned();
+        let before = self.rare.take();
+        let (rest, outer) = before.map_or((None, None), |rare| (rare.rest, rare.outer));
+        let has_any = settings.is_some() || slot.is_some() || rest.is_some() || outer.is_some();
+        self.rare = has_any.then(|| {
+            Box::new(Rare {
+                settings,
+                slot,
+                rest,
+                operation: None,
+                outer,
+                unsaved: None,
+            })
+        });
+    }
+
+    /// Returns the request's own settings, if it has any.
+    #[must_use]
+    #[inline]
+    pub fn get(&self) -> Option<&RetryOverride> {
+        if self.off {
+            return Some(&OFF);
+        }
+        self.rare.as_ref()?.settings.as_ref()
+    }
+
+    pub(super) fn slot(&self) -> Option<&ReportSlot> {
+        self.rare.as_ref()?.slot.as_ref()
+    }
+
+    pub(super) fn outer(&self) -> Option<&AttemptHandle> {
+        self.rare.as_ref()?.outer.as_ref()
+    }
+
+    pub(super) fn unsaved(&self) -> Option<&Unsaved> {
+        self.rare.as_ref()?.unsaved.as_ref()
+    }
+
+    /// Keeps what may be asked of a request that is not saved, before it is sent.
+    pub(super) fn keep_unsaved(&mut self, line: RequestLine, gate_key: Option<GateKey>) {
+        self.rare.get_or_insert_default().unsaved = Some(Unsaved { line, gate_key });
+    }
+
+    pub(super) fn operation(&self) -> Option<&Operation> {
+        self.rare.as_ref()?.operation.as_ref()
+    }
+
+    /// Returns `true` if the layer only passes the request on.
+    pub(super) fn is_passthrough(&self) -> bool {
+        self.nested || self.get().is_some_and(RetryOverride::is_off)
+    }
+
+    /// Returns `true` if a retry can follow the first attempt. If not, the request need not be saved.
+    #[must_use]
+    pub fn may_retry(&self, route: &Route) -> bool {
+        let own = self.get().and_then(RetryOverride::retries);
+        let ever = own.unwrap_or(route.policy().retry_limit()) > 0
+            || route.policy().resends_beyond_its_limit();
+        ever && !self.is_passthrough()
+    }
+
+    /// Returns `true` if a success needs no report and its body is not read.
+    pub(super) fn is_plain(&self) -> bool {
+        self.rare.is_none()
+            || self.slot().is_none()
+                && self
+                    .get()
+                    .is_none_or(|own| own.whole_answer_bytes() <= Some(0))
+    }
+
+    /// Returns the request's route. Settings that the route does not allow are ignored from here on.
+    #[inline]
+    pub fn route(&mut self, engine: &Engine, head: Option<&impl Head>) -> Arc<Route> {
+        let route = match &engine.routes {
+            Routes::One(route) => Arc::clone(route),
+            Routes::PerRequest(_) => self.chosen_route(engine, head),
+        };
+        if let Some(rare) = self.rare.as_mut().filter(|rare| rare.rest.is_some()) {
+            rare.resume_settings(route.policy());
+        }
+        route
+    }
+
+    fn chosen_route(&mut self, engine: &Engine, head: Option<&impl Head>) -> Arc<Route> {
+        if let Some(operation) = self.operation() {
+            return engine.route(&RequestHead::default(), Some(&operation.service));
+        }
+        let service = self.service_name().map(|name| &**name);
+        let head = head.map(Head::route).unwrap_or_default();
+        let route = engine.route(&head, service);
+        if let Some(own) = self.get() {
+            let allowed = route.allowed(own.clone());
+            self.set(Some(&allowed), self.slot().cloned());
+        }
+        route
+    }
+
+    /// Starts the session of a request.
+    #[must_use]
+    pub fn session(
+        &self,
+        policy: &RetryPolicy,
+        facts: RequestFacts,
+        started: Duration,
+    ) -> RetrySession {
+        let mut session = policy.session(facts, started);
+        if let Some(own) = self.get() {
+            session = session.with_override(own);
+        }
+        if self.nested {
+            session = session.disabled(StopReason::Nested);
+        }
+        session
+    }
+
+    /// Returns what the reports name: the route's service, else the request's own, else host and port.
+    #[must_use]
+    pub fn subject(&self, route: &Route, head: Option<&impl Head>) -> Subject {
+        let authority = head.and_then(Head::authority);
+        let authority = authority.map_or_else(Arc::default, Arc::from);
+        Subject {
+            service: self.named(route, &authority),
+            authority,
+            method: head.map(|head| head.method().clone()),
+        }
+    }
+
+    pub(super) fn named(&self, route: &Route, authority: &Arc<str>) -> Arc<str> {
+        if let Some(operation) = self.operation() {
+            return Arc::clone(&operation.service);
+        }
+        let named = route.name().or(self.service_name());
+        Arc::clone(named.unwrap_or(authority))
+    }
+
+    /// Returns the service that the request names, if it names one.
+    pub(super) fn service_name(&self) -> Option<&Arc<str>> {
+        match self.operation() {
+            Some(operation) => Some(&operation.service).filter(|name| !name.is_empty()),
+            None => self.get()?.service_name(),
+        }
+    }
+
+    /// Returns the name of the request's budget.
+    pub(super) fn service<'a>(
+        &'a self,
+        route: &'a Route,
+        authority: impl FnOnce() -> Cow<'a, str>,
+    ) -> Cow<'a, str> {
+        if let Some(operation) = self.operation() {
+            return Cow::Borrowed(&operation.service);
+        }
+        match route.name().or(self.service_name()) {
+            Some(named) => Cow::Borrowed(named),
+            None => authority(),
+        }
+    }
+}
+
+impl Rare {
+    /// Applies the settings of a request for the rest of a download.
+    #[cold]
+    fn resume_settings(&mut self, policy: &RetryPolicy) {
+        let Some(rest) = self.rest else {
+            return;
+        };
+        // The download checks the body itself, and its caller reads the bytes as they come.
+        let own = self.settings.take().unwrap_or_default().whole_answers(0);
+        self.settings = Some(match policy.attempt_time_limit() {
+            Some(_) => own,
+            None => own.attempt_timeout(rest.head_within),
+        });
+    }
+}

@@ -1,0 +1,122 @@
+//! What passes between an exchange and its adapter.
+
+#[cfg(doc)]
+use super::Exchange;
+use crate::nested::RequestEvidence;
+use crate::policy::bodies::{BodyPart, BrokenAnswer, RewriteWith};
+use crate::policy::rules::CannedResponse;
+use crate::policy::{Outcome, Verdict};
+use crate::report::RetryReport;
+use crate::route::Rebase;
+use http::{HeaderMap, StatusCode};
+use std::time::Duration;
+
+/// What to do next for a request.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "an adapter must know each")]
+pub enum Todo {
+    /// Send an attempt: [`Exchange::attempt`], then [`Exchange::ended`] or [`Exchange::timed_out`].
+    Send,
+    /// Poll [`Exchange::poll_wait`].
+    Wait,
+    /// The same; the attempt that was cut goes on if the answer is [`Stay`](Self::Stay).
+    Ask,
+    /// Let the attempt that was cut go on: nothing else can be returned.
+    Stay,
+    /// Read the last response, then [`Exchange::read`].
+    Read(BodyNeed),
+    /// Change the request for its next attempt: [`Exchange::prepare`].
+    Prepare,
+    /// Return the last result, or its replacement: [`Exchange::finish`].
+    Done,
+}
+
+/// The part of a body that is needed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct BodyNeed {
+    /// How much of it.
+    pub part: BodyPart,
+    /// The time by which the read is over, on the clock of the engine.
+    pub until: Duration,
+}
+
+/// The end of an attempt.
+#[expect(clippy::exhaustive_enums, reason = "an adapter must know each")]
+pub enum End<'a> {
+    /// A response arrived.
+    Response {
+        /// Its status.
+        status: StatusCode,
+        /// Its headers.
+        headers: &'a HeaderMap,
+        /// The URL that it came from, if the client tells it.
+        url: Option<&'a str>,
+        /// `true` if a later attempt can go over another connection.
+        can_leave: bool,
+    },
+    /// An operation succeeded.
+    Value,
+    /// There is no response.
+    Error(ErrorFacts<'a>),
+}
+
+/// The facts of an error.
+#[expect(clippy::exhaustive_structs, reason = "an adapter fills it in")]
+pub struct ErrorFacts<'a> {
+    /// Its meaning.
+    pub outcome: Outcome<'static>,
+    /// The name of its type, as the client below makes it.
+    pub type_name: &'static str,
+    /// What it shows of other requests of its attempt.
+    pub evidence: RequestEvidence<'a>,
+}
+
+/// What a read of a body has found.
+#[derive(Clone, Copy)]
+#[expect(clippy::exhaustive_enums, reason = "an adapter must know each")]
+pub enum Found<'a> {
+    /// Nothing that changes the verdict, or the rest.
+    Nothing,
+    /// The start of a body; `true` if it is all of it.
+    Start(&'a [u8], bool),
+    /// The text of an error.
+    Text(&'a str),
+    /// The verdict of a probe.
+    Verdict(Option<Verdict>),
+    /// The body broke.
+    Broken(&'a BrokenAnswer),
+    /// The body was not whole in time. The text is that of the error, which is returned if `true`.
+    Late(&'a str, bool),
+}
+
+/// What a retry changes of its request.
+#[non_exhaustive]
+pub struct Changes<'a> {
+    /// Headers that replace those of the same name.
+    pub set: Option<&'a HeaderMap>,
+    /// The move to another service.
+    pub rebase: Option<&'a Rebase>,
+    /// A function of headers and body that returns another body.
+    pub rewrite: Option<&'a mut RewriteWith<'a>>,
+}
+
+/// The end of a request.
+#[non_exhaustive]
+pub struct Ending {
+    /// What the caller gets.
+    pub with: EndsWith,
+    /// The report, unless the first attempt succeeded.
+    pub report: Option<RetryReport>,
+}
+
+/// What the caller gets.
+#[expect(clippy::exhaustive_enums, reason = "an adapter must know each")]
+pub enum EndsWith {
+    /// The last result.
+    Last,
+    /// This response, as if from this URL.
+    Response(CannedResponse, String),
+    /// An error with the report, unless the last result is an error.
+    Failure,
+}

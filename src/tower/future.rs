@@ -1,0 +1,265 @@
+//! The future of a call: one state machine for its first attempt and for later ones.
+
+use super::service::ServiceClient;
+use crate::call::{AttemptResult, Call, Client, PartOf, read};
+use crate::client::errors::Errors;
+use crate::client::requests::Requests;
+use crate::client::responses::Responses;
+use crate::engine::Engine;
+use http_retry_core::adapter::{RequestSettings, Todo};
+use pin_project_lite::pin_project;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use tower_service::Service;
+
+pin_project! {
+    /// The future of a call to [`Retry`](super::Retry).
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping it ends the call: nothing more is sent, and the tokens of an unsent retry go back to the budget.
+    pub struct RetryFuture<F, K>
+    where
+        K: Client,
+    {
+        #[pin]
+        state: State<F, K>,
+        call: Call<K>,
+        client: K,
+        requests: K::Requests,
+        // `true` if the service must be polled for readiness before the next attempt.
+        must_poll_ready: bool,
+    }
+}
+
+pin_project! {
+    #[project = Projected]
+    enum State<F, K>
+    where
+        K: Client,
+    {
+        // Waits for its turn at a gate, for a fleet, or for the time of a retry.
+        Waiting,
+        // Waits until the service is ready.
+        NotReady,
+        Attempt {
+            #[pin]
+            attempt: F,
+            // `true` while it is decided what follows the attempt, which was cut.
+            is_cut: bool,
+        },
+        Reading {
+            read: BoxRead<K>,
+        },
+        Done,
+    }
+}
+
+type ResultOf<S, Q, X, C, A> = AttemptResult<ServiceClient<S, Q, X, C, A>>;
+
+/// A read of a response. Boxed, since most calls read nothing, and a future is as large as its largest state.
+type BoxRead<K> = Pin<Box<dyn Future<Output = PartOf<K>> + Send>>;
+
+impl<S, Q, X, C, A> RetryFuture<S::Future, ServiceClient<S, Q, X, C, A>>
+where
+    Q: 'static,
+    S: Service<Q> + Clone,
+    S::Response: 'static,
+    S::Error: 'static,
+    X: Errors<S::Error>,
+    X::Error: 'static,
+    C: Requests<Q>,
+    A: Responses<S::Response, Kept: 'static>,
+{
+    #[inline]
+    pub(super) fn new(
+        engine: Arc<Engine>,
+        mut client: ServiceClient<S, Q, X, C, A>,
+        requests: C,
+        mut request: Q,
+    ) -> Self {
+        let extensions = C::head(&request).and_then(|head| head.extensions);
+        let own = RequestSettings::from_extensions(extensions);
+        let mut call = Call::new(engine, own, &mut request);
+        let state = match call.start(&request) {
+            Todo::Send => {
+                let request = call.save(&requests, request);
+                let attempt = send(&mut call, &mut client, request);
+                let is_cut = false;
+                State::Attempt { attempt, is_cut }
+            }
+            _ => {
+                call.delay(request);
+                State::Waiting
+            }
+        };
+        Self {
+            // The caller's `poll_ready` covers the first attempt only.
+            must_poll_ready: !call.is_delayed(),
+            state,
+            call,
+            client,
+            requests,
+        }
+    }
+
+    /// Carries out what needs no poll. Returns the result of a call that is over.
+    #[cold]
+    fn carry_out(mut self: Pin<&mut Self>, mut todo: Todo) -> Option<ResultOf<S, Q, X, C, A>> {
+        loop {
+            let mut this = self.as_mut().project();
+            let call = &mut *this.call;
+            todo = match todo {
+                Todo::Send if *this.must_poll_ready => {
+                    this.state.set(State::NotReady);
+                    return None;
+                }
+                Todo::Send => match call.next_request(this.requests) {
+                    Ok(request) => {
+                        let attempt = send(call, this.client, request);
+                        let is_cut = false;
+                        this.state.set(State::Attempt { attempt, is_cut });
+                        *this.must_poll_ready = true;
+                        return None;
+                    }
+                    Err(todo) => todo,
+                },
+                Todo::Wait | Todo::Ask => {
+                    this.state.set(State::Waiting);
+                    return None;
+                }
+                Todo::Read(need) => match call.take_to_read(&need) {
+                    Ok(response) => {
+                        let time = call.exchange.sleep(need.until);
+                        let policy = call.exchange.policy().clone();
+                        let read = Box::pin(read::<A, _>(response, need.part, policy, time));
+                        this.state.set(State::Reading { read });
+                        return None;
+                    }
+                    Err(todo) => todo,
+                },
+                Todo::Prepare => {
+                    // Drops the attempt, which may have been cut.
+                    this.state.set(State::Waiting);
+                    call.prepare(this.client)
+                }
+                Todo::Stay | Todo::Done => {
+                    this.state.set(State::Done);
+                    return call.finish();
+                }
+            };
+        }
+    }
+}
+
+impl<S, Q, X, C, A> Future for RetryFuture<S::Future, ServiceClient<S, Q, X, C, A>>
+where
+    Q: 'static,
+    S: Service<Q> + Clone,
+    S::Response: 'static,
+    S::Error: 'static,
+    X: Errors<S::Error>,
+    X::Error: 'static,
+    C: Requests<Q>,
+    A: Responses<S::Response, Kept: 'static>,
+{
+    type Output = Result<A::Kept, X::Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        loop {
+            let mut this = self.as_mut().project();
+            let (call, client) = (&mut *this.call, &mut *this.client);
+            let todo = match this.state.as_mut().project() {
+                Projected::Attempt { attempt, is_cut } if !*is_cut => {
+                    match call.exchange.around(|| attempt.poll(cx)) {
+                        Poll::Ready(result) => {
+                            let result = result.map(A::keep).map_err(X::from_inner);
+                            match call.ended(client, &result) {
+                                Todo::Done => {
+                                    this.state.set(State::Done);
+                                    return Poll::Ready(call.last(result));
+                                }
+                                todo => {
+                                    call.keep(result);
+                                    todo
+                                }
+                            }
+                        }
+                        Poll::Pending => {
+                            ready!(call.exchange.poll_limit(cx));
+                            match call.cut() {
+                                Todo::Stay => continue,
+                                Todo::Ask => {
+                                    *is_cut = true;
+                                    continue;
+                                }
+                                todo => call.abandon(client, todo),
+                            }
+                        }
+                    }
+                }
+                Projected::Attempt { is_cut, .. } => match ready!(call.poll_wait(cx)) {
+                    Todo::Stay => {
+                        *is_cut = false;
+                        continue;
+                    }
+                    todo => call.abandon(client, todo),
+                },
+                Projected::Waiting => match call.poll_wait(cx) {
+                    Poll::Ready(todo) => todo,
+                    Poll::Pending => {
+                        if call.is_delayed() && !*this.must_poll_ready {
+                            client.release();
+                            *this.must_poll_ready = true;
+                        }
+                        return Poll::Pending;
+                    }
+                },
+                Projected::NotReady => {
+                    let service = &mut client.service;
+                    let poll = |cx: &mut Context<'_>| service.poll_ready(cx).map_err(X::from_inner);
+                    match ready!(call.poll_ready(poll, cx)) {
+                        Ok(()) => {
+                            *this.must_poll_ready = false;
+                            Todo::Send
+                        }
+                        Err(todo) => todo,
+                    }
+                }
+                Projected::Reading { read } => {
+                    let read = ready!(read.as_mut().poll(cx));
+                    call.has_read(client, read)
+                }
+                // Polled again after its end, which `Future` leaves open, or with nothing to return.
+                Projected::Done => return Poll::Pending,
+            };
+            if let Some(result) = self.as_mut().carry_out(todo) {
+                return Poll::Ready(result);
+            }
+        }
+    }
+}
+
+/// Sends an attempt. An inner layer may look at the mark as early as in `call`.
+#[inline(always)]
+fn send<S, Q, X, C, A>(
+    call: &mut Call<ServiceClient<S, Q, X, C, A>>,
+    client: &mut ServiceClient<S, Q, X, C, A>,
+    mut request: Q,
+) -> S::Future
+where
+    Q: 'static,
+    S: Service<Q> + Clone,
+    S::Response: 'static,
+    S::Error: 'static,
+    X: Errors<S::Error>,
+    X::Error: 'static,
+    C: Requests<Q>,
+    A: Responses<S::Response>,
+{
+    let (attempt, _) = call.attempt(&mut request);
+    client.capture_connection(&mut request, attempt);
+    call.exchange.around(|| client.service.call(request))
+}
