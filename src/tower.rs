@@ -37,7 +37,6 @@ pub use service::Retry;
 /// The type parameters of [`RetryLayer`] and [`Retry`], which setters choose. Only a program that writes out the type
 /// of its service needs their names.
 pub mod marker {
-    pub use super::service::{AnyThread, OneThread};
     pub use crate::client::errors::{Boxed, Unchanged};
     pub use crate::client::replay::{CloneBody, CopyBody, RecordBody};
     pub use crate::client::responses::{SameType, Wrapped};

@@ -1,7 +1,7 @@
 //! The layer: the settings of a service with retries.
 
 use super::marker::{Boxed, CloneBody, CopyBody, RecordBody, SameType, Unchanged, Wrapped};
-use super::service::{AnyThread, OneThread, Retry};
+use super::service::Retry;
 use crate::client::ReplayBody;
 use crate::client::responses::KeepErrors;
 use crate::engine::{Engine, Routes, http_engine_settings};
@@ -76,9 +76,9 @@ use tower_layer::Layer;
 /// # }
 /// ```
 #[derive(Debug, Clone)]
-pub struct RetryLayer<X = Boxed, C = CloneBody, A = Wrapped<X>, H = AnyThread> {
+pub struct RetryLayer<X = Boxed, C = CloneBody, A = Wrapped<X>> {
     engine: Arc<Engine>,
-    types: PhantomData<(X, H)>,
+    types: PhantomData<X>,
     copies: C,
     answers: A,
 }
@@ -123,7 +123,7 @@ impl RetryLayer {
     }
 }
 
-impl<X, C, A, H> RetryLayer<X, C, A, H> {
+impl<X, C, A> RetryLayer<X, C, A> {
     http_engine_settings!();
 
     /// Sets how downloads are resumed; [`resume_downloads`](RetryLayer::resume_downloads) switches it on. Default
@@ -184,7 +184,7 @@ impl<X, C, A, H> RetryLayer<X, C, A, H> {
     /// # }
     /// ```
     #[must_use]
-    pub fn unchanged_errors(self) -> RetryLayer<Unchanged, C, A::Unchanged, H>
+    pub fn unchanged_errors(self) -> RetryLayer<Unchanged, C, A::Unchanged>
     where
         A: KeepErrors,
     {
@@ -200,48 +200,7 @@ impl<X, C, A, H> RetryLayer<X, C, A, H> {
     }
 }
 
-impl<X, C, A> RetryLayer<X, C, A> {
-    /// Returns a layer for a service that stays on its thread: one that holds an `Rc`, or whose future is not `Send`,
-    /// in a `LocalSet` or on a runtime with a thread per core.
-    ///
-    /// The service below and its futures need not be `Send`, and so neither are the futures of the calls; nor need its
-    /// errors be, with [`unchanged_errors`](Self::unchanged_errors).
-    /// Requests, responses and their bodies are still `Send`, as those of hyper are. Downloads are not resumed.
-    ///
-    /// ```
-    /// use http_retry::RetryPolicy;
-    /// use http_retry::tower::RetryLayer;
-    /// use std::convert::Infallible;
-    /// use std::rc::Rc;
-    /// use tower::{Layer, ServiceExt, service_fn};
-    ///
-    /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-    /// # runtime.expect("a runtime").block_on(async {
-    /// let tenant = Rc::new("one".to_owned());
-    /// let client = service_fn(move |_: http::Request<String>| {
-    ///     let tenant = Rc::clone(&tenant);
-    ///     async move { Ok::<_, Infallible>(http::Response::new(tenant.to_string())) }
-    /// });
-    /// let service = RetryLayer::new(RetryPolicy::background()).local().layer(client);
-    ///
-    /// let tasks = tokio::task::LocalSet::new();
-    /// let call = tasks.spawn_local(service.oneshot(http::Request::new(String::new())));
-    /// let answer = tasks.run_until(call).await;
-    /// # assert_eq!(answer.expect("no panic").expect("no error").status(), 200);
-    /// # });
-    /// ```
-    #[must_use]
-    pub fn local(self) -> RetryLayer<X, C, A, OneThread> {
-        RetryLayer {
-            engine: self.engine,
-            types: PhantomData,
-            copies: self.copies,
-            answers: self.answers,
-        }
-    }
-}
-
-impl<X, C, H> RetryLayer<X, C, Wrapped<X>, H> {
+impl<X, C> RetryLayer<X, C, Wrapped<X>> {
     /// Returns responses in the inner service's own type: for a stack that requires that type (alloy on hyper requires
     /// `Response<Incoming>`). Default: responses have a [`RetryBody`](crate::RetryBody).
     ///
@@ -279,7 +238,7 @@ impl<X, C, H> RetryLayer<X, C, Wrapped<X>, H> {
     /// let layer = RetryLayer::new(RetryPolicy::background()).keep_response_type();
     /// ```
     #[must_use]
-    pub fn keep_response_type(self) -> RetryLayer<X, C, SameType, H> {
+    pub fn keep_response_type(self) -> RetryLayer<X, C, SameType> {
         RetryLayer {
             engine: self.engine,
             types: self.types,
@@ -289,7 +248,7 @@ impl<X, C, H> RetryLayer<X, C, Wrapped<X>, H> {
     }
 }
 
-impl<X, A, H> RetryLayer<X, CloneBody, A, H> {
+impl<X, A> RetryLayer<X, CloneBody, A> {
     /// Copies request bodies with this function: for a body that can copy itself, if not every time. The service below
     /// takes `http::Request<B>` as without the layer.
     ///
@@ -314,7 +273,7 @@ impl<X, A, H> RetryLayer<X, CloneBody, A, H> {
     /// let layer = RetryLayer::new(RetryPolicy::background()).copy_body(Body::try_clone);
     /// ```
     #[must_use]
-    pub fn copy_body<B, F>(self, copy: F) -> RetryLayer<X, CopyBody<B, F>, A, H>
+    pub fn copy_body<B, F>(self, copy: F) -> RetryLayer<X, CopyBody<B, F>, A>
     where
         B: http_body::Body,
         F: Fn(&B) -> Option<B> + Clone + Send + 'static,
@@ -346,7 +305,7 @@ impl<X, A, H> RetryLayer<X, CloneBody, A, H> {
     /// let sent = tower::util::Oneshot::new(service, request);
     /// ```
     #[must_use]
-    pub fn copy_value<B, F>(self, copy: F) -> RetryLayer<X, CopyBody<B, F>, A, H>
+    pub fn copy_value<B, F>(self, copy: F) -> RetryLayer<X, CopyBody<B, F>, A>
     where
         F: Fn(&B) -> Option<B> + Clone + Send + 'static,
     {
@@ -376,7 +335,7 @@ impl<X, A, H> RetryLayer<X, CloneBody, A, H> {
     ///     .record_body(|record: ReplayBody<Boxed>| record.boxed_unsync());
     /// ```
     #[must_use]
-    pub fn record_body<B, F>(self, wrap: F) -> RetryLayer<X, RecordBody<B, F>, A, H>
+    pub fn record_body<B, F>(self, wrap: F) -> RetryLayer<X, RecordBody<B, F>, A>
     where
         B: http_body::Body,
         F: Fn(ReplayBody<B>) -> B + Clone + Send + 'static,
@@ -384,7 +343,7 @@ impl<X, A, H> RetryLayer<X, CloneBody, A, H> {
         self.copied(RecordBody::new(wrap))
     }
 
-    fn copied<C>(self, copies: C) -> RetryLayer<X, C, A, H> {
+    fn copied<C>(self, copies: C) -> RetryLayer<X, C, A> {
         RetryLayer {
             engine: self.engine,
             types: self.types,
@@ -410,8 +369,8 @@ fn warn_of_lost_errors(policy: &RetryPolicy) {
 
 // The service that the layer makes needs the bound anyway. Here rustc names the service that is not `Clone`, at the
 // call that adds the layer to it.
-impl<S: Clone, X, C: Clone, A: Clone, H> Layer<S> for RetryLayer<X, C, A, H> {
-    type Service = Retry<S, X, C, A, H>;
+impl<S: Clone, X, C: Clone, A: Clone> Layer<S> for RetryLayer<X, C, A> {
+    type Service = Retry<S, X, C, A>;
 
     fn layer(&self, inner: S) -> Self::Service {
         let (copies, answers) = (self.copies.clone(), self.answers.clone());

@@ -20,18 +20,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use tower_service::Service;
 
-/// The mode in which calls, and everything that they use, may move between threads. It is the default of the last type
-/// parameter of [`RetryLayer`](super::RetryLayer) and [`Retry`].
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub struct AnyThread;
-
-/// The mode in which calls stay on the thread of their caller, and their futures need not be `Send`; set by
-/// [`RetryLayer::local`](super::RetryLayer::local).
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub struct OneThread;
-
 /// A service with retries, made by [`RetryLayer`](super::RetryLayer).
 ///
 /// It takes the requests of the service below, and returns its responses with a [`RetryBody`](crate::RetryBody).
@@ -42,12 +30,10 @@ pub struct OneThread;
 /// | `X` | the form of errors, of bodies too | [`Boxed`] | [`Unchanged`](super::marker::Unchanged) |
 /// | `C` | the copies of request bodies | [`CloneBody`] | [`CopyBody`](super::marker::CopyBody), [`RecordBody`](super::marker::RecordBody) |
 /// | `A` | the form of responses | [`Wrapped`] | [`SameType`](super::marker::SameType) |
-/// | `H` | the threads of a call | [`AnyThread`] | [`OneThread`] |
 ///
 /// It takes a request if `S` does, if the request's body can be [sent again](crate::Replay), if the response's is an
-/// `http_body::Body` with `Data = Bytes` that is `Send + Unpin`, and if the error can be boxed. With [`AnyThread`],
-/// `S`, its futures and its errors must be `Send`. See [what rustc says](crate::docs::guide#when-it-does-not-compile)
-/// otherwise.
+/// `http_body::Body` with `Data = Bytes` that is `Send + Unpin`, and if the error can be boxed. Its future
+/// is `Send` if those of `S` are. See [what rustc says](crate::docs::guide#when-it-does-not-compile) otherwise.
 ///
 /// To name it in a struct, give the [parameters](super::marker) that were set: `Retry<Client>`, or
 /// `Retry<Client, Unchanged>`. `tower::util::BoxCloneSyncService` erases it in a struct that threads share. It is ready
@@ -64,15 +50,15 @@ pub struct OneThread;
 ///
 /// Dropping the future of a call ends it: nothing more is sent, the tokens of an unsent retry go back to the budget,
 /// and no task or timer is left.
-pub struct Retry<S, X = Boxed, C = CloneBody, A = Wrapped<X>, H = AnyThread> {
+pub struct Retry<S, X = Boxed, C = CloneBody, A = Wrapped<X>> {
     inner: S,
     engine: Arc<Engine>,
-    types: PhantomData<(X, H)>,
+    types: PhantomData<X>,
     copies: C,
     answers: A,
 }
 
-impl<S, X, C, A, H> Retry<S, X, C, A, H> {
+impl<S, X, C, A> Retry<S, X, C, A> {
     pub(super) fn new(inner: S, engine: Arc<Engine>, copies: C, answers: A) -> Self {
         Self {
             inner,
@@ -88,7 +74,7 @@ impl<S, X, C, A, H> Retry<S, X, C, A, H> {
     }
 
     /// Returns the same service with errors in another form, and with responses whose bodies have boxed errors.
-    pub(super) fn with_boxed_bodies<Y>(&self) -> Retry<S, Y, C, Wrapped, H>
+    pub(super) fn with_boxed_bodies<Y>(&self) -> Retry<S, Y, C, Wrapped>
     where
         S: Clone,
         C: Clone,
@@ -107,7 +93,7 @@ impl<S, X, C, A, H> Retry<S, X, C, A, H> {
     }
 }
 
-impl<S: Clone, X, C: Clone, A: Clone, H> Clone for Retry<S, X, C, A, H> {
+impl<S: Clone, X, C: Clone, A: Clone> Clone for Retry<S, X, C, A> {
     fn clone(&self) -> Self {
         let (copies, answers) = (self.copies.clone(), self.answers.clone());
         let engine = Arc::clone(&self.engine);
@@ -115,7 +101,7 @@ impl<S: Clone, X, C: Clone, A: Clone, H> Clone for Retry<S, X, C, A, H> {
     }
 }
 
-impl<S: fmt::Debug, X, C, A, H> fmt::Debug for Retry<S, X, C, A, H> {
+impl<S: fmt::Debug, X, C, A> fmt::Debug for Retry<S, X, C, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Retry")
             .field("inner", &self.inner)
@@ -124,7 +110,7 @@ impl<S: fmt::Debug, X, C, A, H> fmt::Debug for Retry<S, X, C, A, H> {
     }
 }
 
-impl<S, Q, X, C, A, H> Service<Q> for Retry<S, X, C, A, H>
+impl<S, Q, X, C, A> Service<Q> for Retry<S, X, C, A>
 where
     S: Service<Q>,
     Q: RetriedBy<Self>,
@@ -159,7 +145,7 @@ pub trait RetriedBy<T>: Sized {
     fn call(service: &mut T, request: Self) -> Self::Future;
 }
 
-impl<S, Q, X, C, A, H> RetriedBy<Retry<S, X, C, A, H>> for Q
+impl<S, Q, X, C, A> RetriedBy<Retry<S, X, C, A>> for Q
 where
     Q: 'static,
     C: Requests<Q>,
@@ -176,14 +162,14 @@ where
 
     #[inline]
     fn poll_ready(
-        service: &mut Retry<S, X, C, A, H>,
+        service: &mut Retry<S, X, C, A>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<(), X::Error>> {
         service.inner.poll_ready(cx).map_err(X::from_inner)
     }
 
     #[inline]
-    fn call(service: &mut Retry<S, X, C, A, H>, request: Q) -> Self::Future {
+    fn call(service: &mut Retry<S, X, C, A>, request: Q) -> Self::Future {
         service.answers.begin(match &service.engine.routes {
             Routes::One(route) => Some(route.policy()),
             Routes::PerRequest(_) => None,

@@ -15,8 +15,6 @@ fn main() {
     let service = service_fn(async |_: http::Request<String>| {
         Err::<http::Response<String>, _>(Lost("lost".into()))
     });
-    let service = RetryLayer::new(RetryPolicy::background())
-        .local()
-        .layer(service);
+    let service = RetryLayer::new(RetryPolicy::background()).layer(service);
     drop(Oneshot::new(service, http::Request::new(String::new())));
 }

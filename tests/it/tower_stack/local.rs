@@ -71,7 +71,7 @@ fn a_service_with_an_rc_is_retried_on_its_thread() {
     let calls = Rc::new(Cell::new(0));
     let known = policy().classify_error(|_: &Refused| (Class::Transient, Reach::Unsent));
     let layer = RetryLayer::new(known.build().unwrap()).runtime(ManualRuntime::new());
-    let service = layer.local().unchanged_errors().layer(server(&calls));
+    let service = layer.unchanged_errors().layer(server(&calls));
     let answer = in_a_local_set(service.oneshot(put())).unwrap();
     assert_eq!((answer.status().as_u16(), calls.get()), (200, 3));
     assert_eq!(report(&answer).attempt_count(), 3);
@@ -88,9 +88,7 @@ fn a_local_service_has_the_same_settings_and_limits() {
     let budget = RetryBudget::builder().capacity(1).initial(1).per_success(0);
     let budget = budget.build().unwrap();
     let layer = layer().budget(budget.clone());
-    let layer = layer
-        .copy_value(|body: &Vec<u8>| Some(body.clone()))
-        .local();
+    let layer = layer.copy_value(|body: &Vec<u8>| Some(body.clone()));
     let request = http::Request::put("http://api.example/a").body(vec![1]);
     let answer = in_a_local_set(layer.layer(server).oneshot(request.unwrap())).unwrap();
     assert_eq!(calls.get(), 2);
@@ -101,7 +99,7 @@ fn a_local_service_has_the_same_settings_and_limits() {
 #[test]
 fn a_local_service_keeps_the_type_of_its_responses() {
     let calls = Rc::new(Cell::new(0));
-    let layer = layer().keep_response_type().local().unchanged_errors();
+    let layer = layer().keep_response_type().unchanged_errors();
     let service = layer.layer(server(&calls));
     let kept: Result<Response, Refused> = in_a_local_set(service.oneshot(put()));
     assert_eq!(kept.unwrap_err().to_string(), "no door");
