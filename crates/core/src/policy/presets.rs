@@ -1,84 +1,11 @@
 //! The presets, with the reason for each number. All bound the attempts and use jitter.
 
-use super::{Backoff, Methods, RetryPolicy, Settings};
+use super::{Backoff, RetryPolicy, Settings};
 use std::sync::Arc;
 use std::time::Duration;
 
 const fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
-}
-
-/// The numbers of a preset.
-#[derive(Debug)]
-struct Preset {
-    pub(crate) name: &'static str,
-    pub(crate) max_retries: u32,
-    pub(crate) max_refused: u32,
-    pub(crate) base: Duration,
-    pub(crate) max_delay: Duration,
-    pub(crate) max_server_delay: Duration,
-    pub(crate) max_gate_wait: Option<Duration>,
-    pub(crate) quotas_at_once: bool,
-    pub(crate) methods: Methods,
-}
-
-impl Preset {
-    const USER_FACING: Self = Self {
-        name: "user_facing",
-        max_retries: 1,
-        max_refused: 0,
-        base: Duration::from_millis(500),
-        max_delay: seconds(2),
-        max_server_delay: seconds(2),
-        max_gate_wait: None,
-        quotas_at_once: false,
-        methods: Methods::Idempotent,
-    };
-
-    pub(crate) const BACKGROUND: Self = Self {
-        name: "background",
-        max_retries: 4,
-        max_refused: 0,
-        base: seconds(2),
-        max_delay: seconds(60),
-        max_server_delay: seconds(15 * 60),
-        max_gate_wait: Some(seconds(5 * 60)),
-        quotas_at_once: false,
-        methods: Methods::Idempotent,
-    };
-
-    const RATE_LIMITED: Self = Self {
-        name: "rate_limited",
-        max_retries: 2,
-        max_refused: 900,
-        base: seconds(2),
-        max_delay: seconds(120),
-        max_server_delay: seconds(15 * 60),
-        max_gate_wait: Some(seconds(15 * 60)),
-        quotas_at_once: true,
-        methods: Methods::Idempotent,
-    };
-
-    const NEVER: Self = Self {
-        name: "never",
-        max_retries: 0,
-        max_gate_wait: None,
-        ..Self::BACKGROUND
-    };
-
-    fn policy(&self) -> RetryPolicy {
-        RetryPolicy(Arc::new(Settings {
-            never: self.max_retries == 0,
-            max_retries: self.max_retries,
-            max_refused: self.max_refused,
-            backoff: Backoff::exponential(self.base).max_delay(self.max_delay),
-            max_server_delay: Some(self.max_server_delay),
-            max_gate_wait: self.max_gate_wait,
-            quotas_at_once: self.quotas_at_once,
-            methods: self.methods,
-            ..Settings::new(self.name)
-        }))
-    }
 }
 
 impl RetryPolicy {
@@ -98,7 +25,13 @@ impl RetryPolicy {
     /// ```
     #[must_use]
     pub fn user_facing() -> Self {
-        Preset::USER_FACING.policy()
+        Self::of(Settings {
+            max_retries: 1,
+            backoff: Backoff::exponential(Duration::from_millis(500)).max_delay(seconds(2)),
+            max_server_delay: Some(seconds(2)),
+            max_gate_wait: None,
+            ..Settings::new("user_facing")
+        })
     }
 
     /// Returns the preset for jobs that nobody watches; the default.
@@ -120,7 +53,7 @@ impl RetryPolicy {
     /// ```
     #[must_use]
     pub fn background() -> Self {
-        Preset::BACKGROUND.policy()
+        Self::of(Settings::new("background"))
     }
 
     /// Returns the preset for an API with a strict quota.
@@ -141,7 +74,14 @@ impl RetryPolicy {
     /// ```
     #[must_use]
     pub fn rate_limited() -> Self {
-        Preset::RATE_LIMITED.policy()
+        Self::of(Settings {
+            max_retries: 2,
+            max_refused: 900,
+            backoff: Backoff::exponential(seconds(2)).max_delay(seconds(120)),
+            max_gate_wait: Some(seconds(15 * 60)),
+            quotas_at_once: true,
+            ..Settings::new("rate_limited")
+        })
     }
 
     /// Returns the preset with one attempt, which switches retries off without removing the layer. A failure stops with
@@ -156,7 +96,16 @@ impl RetryPolicy {
     /// ```
     #[must_use]
     pub fn never() -> Self {
-        Preset::NEVER.policy()
+        Self::of(Settings {
+            never: true,
+            max_retries: 0,
+            max_gate_wait: None,
+            ..Settings::new("never")
+        })
+    }
+
+    fn of(settings: Settings) -> Self {
+        Self(Arc::new(settings))
     }
 }
 

@@ -92,7 +92,7 @@ macro_rules! settings {
         }
 
         impl Settings {
-            /// Creates settings of this name that are all at their defaults.
+            /// Creates settings of this name that are all at their defaults, which are those of the preset `background`.
             pub(super) fn new(name: &'static str) -> Self {
                 Self {
                     name: name.into(),
@@ -190,16 +190,16 @@ macro_rules! settings {
 
 settings! {
     /// The maximum number of retries; `u32::MAX` for any number.
-    max_retries: u32 = 0, request: u32, open if |_| false;
+    max_retries: u32 = 4, request: u32, open if |_| false;
     /// The refused attempts that count separately from the retries.
     max_refused: u32 = 0;
-    backoff: Backoff = Backoff::exponential(Duration::from_secs(2));
+    backoff: Backoff = Backoff::exponential(Duration::from_secs(2)).max_delay(Duration::from_secs(60));
     deadline: Option<Duration> = None, request: Duration, open if |policy| !policy.has_deadline();
     attempt_timeout: Option<Duration> = None, request: Duration, open if |policy| policy.0.attempt_timeout.is_none();
     /// The most bytes of a response's body that belong to its attempt; 0 for none.
     whole_answers: u64 = 0, request: u32, open if |policy| !policy.reads_whole_answers();
-    max_server_delay: Option<Duration> = None;
-    max_gate_wait: Option<Duration> = None;
+    max_server_delay: Option<Duration> = Some(Duration::from_secs(15 * 60));
+    max_gate_wait: Option<Duration> = Some(Duration::from_secs(5 * 60));
     /// If `true`, a quota counts at the gate from the first response on, not only after a refusal.
     quotas_at_once: bool = false;
     methods: Methods = Methods::Idempotent;
