@@ -14,8 +14,8 @@ use crate::budget::{PaymentResult, RetryBudget, ServiceBudgets};
 use crate::gate::GateQuota;
 use crate::normal_form::{authority_of_uri, normal_authority, normal_path, normal_scheme};
 use crate::policy::{
-    Class, Moment, Outcome, Overrides, RequestLine, RetryOverride, RetryPlan, RetryPolicy, Verdict,
-    is_standard_success,
+    Class, Moment, Outcome, RequestLine, RequestOverrides, RetryOverride, RetryPlan, RetryPolicy,
+    Verdict, is_standard_success,
 };
 use crate::report::DeadLetters;
 use http::{HeaderMap, Method, StatusCode, Uri};
@@ -40,7 +40,7 @@ pub struct Route {
     pub(crate) alone: bool,
     /// The service's name in the document.
     pub(crate) service: Option<Arc<str>>,
-    pub(crate) overrides: Overrides,
+    pub(crate) overrides: RequestOverrides,
     /// The budgets named by the policy's rules.
     pub(crate) budgets: ByName<RetryBudget>,
     /// The services named by the policy's failovers.
@@ -197,7 +197,7 @@ impl Route {
             names_budget: false,
             alone: false,
             service: None,
-            overrides: Overrides::Allow,
+            overrides: RequestOverrides::Allow,
             budgets: Arc::default(),
             destinations: Arc::default(),
             dead_letters: Arc::default(),
@@ -269,7 +269,7 @@ impl Route {
     #[must_use]
     #[inline]
     pub fn allowed(&self, own: RetryOverride) -> RetryOverride {
-        self.overrides.allowed(own)
+        self.overrides.allowed(own, &self.policy)
     }
 
     /// Returns `true` if its policy names a budget, an observer or another service.

@@ -44,7 +44,8 @@ mod build;
 mod service;
 mod summary;
 
-pub use service::{RequestOverrides, Service, ServiceRoute};
+pub use crate::policy::request_override::RequestOverrides;
+pub use service::{Service, ServiceRoute};
 pub use summary::RouteSummary;
 
 use crate::budget::{RetryBudget, ServiceBudgets};

@@ -5,29 +5,31 @@ use super::{RetryOverride, RetryPolicy};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The settings that a service lets a request set.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) enum Overrides {
+/// The settings that a request may override with a [`RetryOverride`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RequestOverrides {
+    /// All of them. The default.
     #[default]
     Allow,
-    /// Those of these names, and idempotence.
-    FillOnly(Vec<&'static str>),
+    /// Only settings that the policy leaves open: a deadline if it has none, whole responses if it reads none,
+    /// and whether the request is idempotent.
+    FillOnly,
+    /// Nothing but the service's name.
     Deny,
 }
 
-impl Overrides {
-    pub(crate) fn fill_only(policy: &RetryPolicy) -> Self {
-        Self::FillOnly(RetryOverride::open_by(policy))
-    }
-
-    /// Returns the part of a request's own settings that is allowed.
-    pub(crate) fn allowed(&self, own: RetryOverride) -> RetryOverride {
+impl RequestOverrides {
+    /// Returns the part of a request's own settings that a service with this policy allows.
+    pub(crate) fn allowed(self, own: RetryOverride, policy: &RetryPolicy) -> RetryOverride {
         match self {
             Self::Allow => own,
-            Self::FillOnly(open) => own.only(open),
+            Self::FillOnly => own.filling(policy),
             Self::Deny => RetryOverride {
-                idempotent: None,
-                ..own.only(&[])
+                service: own.service,
+                retry_when_nested: own.retry_when_nested,
+                never_resumed: own.never_resumed,
+                ..RetryOverride::NOTHING
             },
         }
     }
@@ -221,19 +223,20 @@ mod tests {
 
     #[test]
     fn a_request_sets_only_what_its_service_allows() {
-        assert_eq!(Overrides::Allow.allowed(own()), own());
+        let policy = RetryPolicy::builder().whole_answers(1).build().unwrap();
+        let allowed = |by: RequestOverrides, own| by.allowed(own, &policy);
+        assert_eq!(allowed(RequestOverrides::Allow, own()), own());
         assert_eq!(
-            Overrides::Deny.allowed(own()),
+            allowed(RequestOverrides::Deny, own()),
             RetryOverride::new().service("orders")
         );
-        let open_deadline = Overrides::FillOnly(vec!["deadline"]);
         let left = RetryOverride::new()
             .deadline(Duration::from_secs(1))
             .idempotent(true)
             .service("orders");
-        assert_eq!(open_deadline.allowed(own()), left);
+        assert_eq!(allowed(RequestOverrides::FillOnly, own()), left);
         assert_eq!(
-            open_deadline.allowed(RetryOverride::off()),
+            allowed(RequestOverrides::FillOnly, RetryOverride::off()),
             RetryOverride::new()
         );
     }

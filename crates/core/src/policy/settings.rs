@@ -166,23 +166,14 @@ macro_rules! settings {
                 }
             }
 
-            /// Returns these settings without those of the table that are not in `open`.
-            pub(super) fn only(self, open: &[&str]) -> Self {
+            /// Returns these settings without those of the table that a policy does not leave open.
+            pub(super) fn filling(self, policy: &RetryPolicy) -> Self {
                 Self {
                     // Turning retries off sets their number, to 0.
-                    off: self.off && open.contains(&"max_retries"),
-                    $($($setting: self.$setting.filter(|_: &$own| open.contains(&stringify!($setting))),)?)+
+                    off: self.off && is_open(policy, "max_retries", |_| false),
+                    $($($setting: self.$setting.filter(|_: &$own| is_open(policy, stringify!($setting), $open)),)?)+
                     ..self
                 }
-            }
-
-            /// Returns the names of the settings that a policy leaves open to a request.
-            pub(super) fn open_by(policy: &RetryPolicy) -> Vec<&'static str> {
-                let mut open = Vec::new();
-                $($(if is_open(policy, stringify!($setting), $open) {
-                    open.push(stringify!($setting));
-                })?)+
-                open
             }
         }
     };

@@ -183,7 +183,7 @@ impl Builder<'_> {
             names_budget: budget.or(service.place.budget.as_ref()).is_some(),
             alone: service.alone,
             service: Some(Arc::clone(service.name())),
-            overrides: service.overrides.by(&place.policy),
+            overrides: service.overrides,
             base: service.base_url.clone(),
             ..Route::with_budgets(place.policy.named(label.to_owned()), own_or_given)
         };

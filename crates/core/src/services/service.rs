@@ -4,7 +4,7 @@ use crate::budget::RetryBudget;
 use crate::error::ConfigError;
 use crate::normal_form::{host_pattern, path_pattern, scheme_pattern};
 use crate::policy::rules::{NAME, is_name};
-use crate::policy::{Overrides, RetryPolicy};
+use crate::policy::{RequestOverrides, RetryPolicy};
 use crate::route::matching::{self, Matching};
 use http::{Method, Uri};
 use std::sync::Arc;
@@ -63,20 +63,6 @@ pub struct Service {
 #[must_use]
 pub struct ServiceRoute {
     pub(super) place: LevelSettings,
-}
-
-/// The settings that a request may override with a [`RetryOverride`](crate::RetryOverride).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RequestOverrides {
-    /// All of them. The default.
-    #[default]
-    Allow,
-    /// Only settings that the policy leaves open: a deadline if it has none, whole responses if it reads none,
-    /// and whether the request is idempotent.
-    FillOnly,
-    /// Nothing but the service's name.
-    Deny,
 }
 
 /// The settings that services and routes have in common.
@@ -246,16 +232,6 @@ impl ServiceRoute {
     pub fn method(mut self, method: Method) -> Self {
         self.place.matching.methods.push(method);
         self
-    }
-}
-
-impl RequestOverrides {
-    pub(super) fn by(self, policy: &RetryPolicy) -> Overrides {
-        match self {
-            Self::Allow => Overrides::Allow,
-            Self::FillOnly => Overrides::fill_only(policy),
-            Self::Deny => Overrides::Deny,
-        }
     }
 }
 
