@@ -479,9 +479,7 @@ impl RetrySession {
     #[must_use]
     pub fn attempt_limit(&self, now: Duration) -> Option<Duration> {
         let left = self.deadline().map(|deadline| deadline.saturating_sub(now));
-        let by_policy = self.policy_by(self.by).0.attempt_timeout;
-        let timeout = self.own.attempt_timeout.or(by_policy);
-        timeout.into_iter().chain(left).min()
+        self.policy_by(self.by).attempt_limit(Some(&self.own), left)
     }
 
     /// Returns the most bytes of a response body that belong to the attempt under way; 0 for none. A layer that stands

@@ -365,10 +365,21 @@ impl RetryPolicy {
     #[must_use]
     pub fn first_limit(&self, own: Option<&RetryOverride>) -> Option<Duration> {
         let deadline = own.and_then(|own| own.deadline).or(self.0.deadline);
+        self.attempt_limit(own, deadline)
+    }
+
+    /// Returns the time limit of an attempt of a request with these settings of its own, if this much of its deadline
+    /// is left.
+    #[inline]
+    pub(super) fn attempt_limit(
+        &self,
+        own: Option<&RetryOverride>,
+        left: Option<Duration>,
+    ) -> Option<Duration> {
         let timeout = own.and_then(|own| own.attempt_timeout);
-        match (timeout.or(self.0.attempt_timeout), deadline) {
-            (Some(timeout), Some(deadline)) => Some(timeout.min(deadline)),
-            (timeout, deadline) => timeout.or(deadline),
+        match (timeout.or(self.0.attempt_timeout), left) {
+            (Some(timeout), Some(left)) => Some(timeout.min(left)),
+            (timeout, left) => timeout.or(left),
         }
     }
 }
