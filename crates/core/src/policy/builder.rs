@@ -1,13 +1,11 @@
 //! The builder of policies, which refuses settings that cannot work.
 
-mod limits;
 mod rules;
 use super::classifier::Classify;
 use super::rules::{Origin, Rule};
+use super::settings::{PartialSettings, above_zero};
 use super::verdict::Verdict;
-use super::{
-    Backoff, IntoVerdict, Methods, Outcome, OwnError, RetryPolicy, Rewrite, Settings, StreamHolder,
-};
+use super::{IntoVerdict, Outcome, OwnError, RetryPolicy, Rewrite, Settings, StreamHolder};
 use crate::error::ConfigError;
 use std::borrow::Cow;
 use std::error::Error;
@@ -37,9 +35,10 @@ use std::sync::Arc;
 pub struct RetryPolicyBuilder {
     /// Shared with the policy that the builder started from, until a setter changes it.
     settings: Arc<Settings>,
-    max_retries: Option<u32>,
+    /// The settings of the table that were set on it.
+    pub(super) given: PartialSettings,
+    /// The alternative to `max_retries`.
     max_attempts: Option<u32>,
-    max_refused: Option<u32>,
     rules: Vec<Rule>,
     origins: Vec<Origin>,
     /// The first error of a setter.
@@ -65,9 +64,8 @@ impl RetryPolicy {
     pub fn to_builder(&self) -> RetryPolicyBuilder {
         RetryPolicyBuilder {
             settings: Arc::clone(&self.0),
-            max_retries: None,
+            given: PartialSettings::default(),
             max_attempts: None,
-            max_refused: None,
             rules: self.0.rules.list.to_vec(),
             origins: self.0.rules.origins.to_vec(),
             error: None,
@@ -76,44 +74,21 @@ impl RetryPolicy {
 }
 
 impl RetryPolicyBuilder {
-    /// Sets the delay before each retry. Default exponential from 2 s, factor 2, with full jitter, at most 60 s.
-    ///
-    /// A server that asks for a longer wait gets it ([`max_server_delay`](Self::max_server_delay)). `build` refuses a
-    /// backoff that cannot work: each function of [`Backoff`] documents its bounds.
+    /// Sets the maximum number of attempts in all, at least 1: the alternative to `max_retries`, which is one less.
+    /// `build` refuses 0, and both at once.
     ///
     /// ```
-    /// use http_retry::{Backoff, RetryPolicy};
-    /// use std::time::Duration;
+    /// use http_retry::RetryPolicy;
     ///
-    /// let backoff = Backoff::exponential(Duration::from_millis(100)).max_delay(Duration::from_secs(5));
-    /// let policy = RetryPolicy::builder().backoff(backoff).build()?;
-    /// assert_eq!(policy.longest_delay(3), Duration::from_millis(400));
+    /// let policy = RetryPolicy::builder().max_attempts(3).build()?;
+    /// assert_eq!(policy.retry_limit(), 2);
     /// # Ok::<(), http_retry::ConfigError>(())
     /// ```
-    pub fn backoff(self, backoff: Backoff) -> Self {
-        self.with(|settings| settings.backoff = backoff)
-    }
-
-    /// Sets the methods that may be repeated after the server may have processed the request. Default
-    /// [`Methods::Idempotent`]; [`Methods::All`] in `RetryPolicy::llm`.
-    ///
-    /// A single POST becomes safe to repeat with an `Idempotency-Key` header, or with
-    /// [`RetryOverride::idempotent`](crate::RetryOverride::idempotent) if the caller knows that it is.
-    ///
-    /// ```
-    /// use http_retry::{Methods, RetryPolicy};
-    ///
-    /// // Searches are sent by POST here, and change nothing.
-    /// let policy = RetryPolicy::builder().methods(Methods::All).build()?;
-    /// # Ok::<(), http_retry::ConfigError>(())
-    /// ```
-    ///
-    /// # Source
-    ///
-    /// RFC 9110 section 9.2.2: a client does not automatically repeat a request whose method is not idempotent, unless
-    /// it knows that the request is, or that it was not applied.
-    pub fn methods(self, methods: Methods) -> Self {
-        self.with(|settings| settings.methods = methods)
+    pub fn max_attempts(self, max_attempts: u32) -> Self {
+        Self {
+            max_attempts: Some(max_attempts),
+            ..self
+        }
     }
 
     /// Adds a function that judges outcomes before the standard tables. `None` leaves an outcome to the next classifier
@@ -295,27 +270,25 @@ impl RetryPolicyBuilder {
     /// assert_eq!(error.to_string(), "deadline: 0ns is not allowed: must be above 0");
     /// ```
     pub fn build(self) -> Result<RetryPolicy, ConfigError> {
-        let max_retries = self.retry_limit()?;
+        let given = self.given()?;
         if let Some(error) = self.error {
             return Err(error);
         }
-        let max_refused = self.refused_limit();
-        let mut built = self.settings;
-        let settings = Arc::make_mut(&mut built);
-        settings.max_retries = max_retries;
-        settings.max_refused = max_refused;
+        let max_refused = given.max_refused;
+        let mut settings = given.over(Arc::unwrap_or_clone(self.settings));
         // A limit above 0 makes the preset `never` an ordinary policy.
-        settings.never &= max_retries == 0;
+        settings.never &= settings.max_retries == 0;
         // The origins show what was changed.
         settings.changed = self.origins.is_empty();
         settings.rules.list = self.rules.into();
         settings.rules.origins = self.origins.into();
         settings.check()?;
+        settings.check_streams()?;
         // Only a limit that was set here: that of a preset has no effect without a gate, and does no harm.
-        settings.check_refused(self.max_refused)?;
+        settings.check_refused(max_refused)?;
         settings.check_waits()?;
         settings.check_framing()?;
-        Ok(RetryPolicy(built))
+        Ok(RetryPolicy(Arc::new(settings)))
     }
 
     /// Builds a preset of your own, under this name in [`RetryPolicy::explain`].
@@ -345,29 +318,48 @@ impl RetryPolicyBuilder {
         self
     }
 
-    /// Returns the limit of refused attempts. A limit that the caller set bounds all attempts, unless the refused ones
-    /// have one too.
-    fn refused_limit(&self) -> u32 {
-        let inherited = if self.max_retries.or(self.max_attempts).is_some() {
-            0
-        } else {
-            self.settings.max_refused
+    /// Returns what was set, with either word for the limit as the number of retries.
+    fn given(&self) -> Result<PartialSettings, ConfigError> {
+        let mut given = self.given.clone();
+        given.max_retries = match (given.max_retries, self.max_attempts) {
+            (Some(retries), Some(attempts)) => {
+                let allowed = format!("max_retries is set too, to {retries}: give one of the two");
+                return Err(ConfigError::new("max_attempts", attempts, allowed));
+            }
+            (None, Some(0)) => {
+                return Err(ConfigError::new("max_attempts", 0, "must be at least 1"));
+            }
+            (None, Some(attempts)) => Some(attempts.saturating_sub(1)),
+            (retries, None) => retries,
         };
-        self.max_refused.unwrap_or(inherited)
+        // A limit that was set bounds all attempts, unless the refused ones have one too.
+        if given.max_retries.is_some() {
+            given.max_refused = given.max_refused.or(Some(0));
+        }
+        Ok(given)
+    }
+}
+
+impl Settings {
+    fn check_streams(&self) -> Result<(), ConfigError> {
+        let streams = self.streams.as_ref();
+        let timeout = streams.and_then(|streams| streams.first_event_timeout());
+        above_zero("first_event_timeout", timeout)
     }
 
-    fn retry_limit(&self) -> Result<u32, ConfigError> {
-        match (self.max_retries, self.max_attempts) {
-            (Some(retries), Some(attempts)) => Err(ConfigError::new(
-                "max_attempts",
-                attempts,
-                format!("max_retries is set too, to {retries}: give one of the two"),
-            )),
-            (None, Some(attempts)) => attempts
-                .checked_sub(1)
-                .ok_or_else(|| ConfigError::new("max_attempts", 0, "must be at least 1")),
-            (retries, None) => Ok(retries.unwrap_or(self.settings.max_retries)),
-        }
+    /// Refuses a limit that the caller has set and that has no effect.
+    fn check_refused(&self, given: Option<u32>) -> Result<(), ConfigError> {
+        let Some(most) = given.filter(|most| *most > 0) else {
+            return Ok(());
+        };
+        let allowed = if self.max_gate_wait.is_none() {
+            "has no effect without a gate: set max_gate_wait too"
+        } else if self.max_retries == 0 {
+            "has no effect without retries: set max_attempts to 2 or more"
+        } else {
+            return Ok(());
+        };
+        Err(ConfigError::new("max_refused", most, allowed))
     }
 }
 
@@ -399,10 +391,10 @@ macro_rules! setters {
     };
 }
 
+// Those of the table of settings are there already.
 setters! {
-    attempt_timeout backoff classify_error classifier credentials deadline dialect dialects header_rules hold_streams
-    max_attempts max_gate_wait max_refused max_retries max_server_delay methods on_exhausted otherwise quotas_at_once
-    retry_on rewrite rule server_delays stop_on whole_answers
+    classify_error classifier credentials dialect dialects header_rules hold_streams max_attempts on_exhausted otherwise
+    retry_on rewrite rule server_delays stop_on
 }
 
 #[cfg(test)]

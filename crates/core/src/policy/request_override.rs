@@ -1,9 +1,7 @@
 //! One request's own settings, and those that its service lets it set.
 
-use super::bodies::MAX_ANSWER_BYTES;
 use super::{RetryOverride, RetryPolicy};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The settings that a request may override with a [`RetryOverride`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,7 +22,7 @@ impl RequestOverrides {
     pub(crate) fn allowed(self, own: RetryOverride, policy: &RetryPolicy) -> RetryOverride {
         match self {
             Self::Allow => own,
-            Self::FillOnly => own.filling(policy),
+            Self::FillOnly => own.filling(&policy.0),
             Self::Deny => RetryOverride {
                 service: own.service,
                 retry_when_nested: own.retry_when_nested,
@@ -59,17 +57,6 @@ impl RetryOverride {
         Self::default()
     }
 
-    /// Sets the maximum number of retries after the first attempt; 0 means one attempt. It may be more than the policy
-    /// allows, and applies with [`RetryPolicy::never`](crate::RetryPolicy::never) too. It bounds all attempts, whatever
-    /// the policy's [`max_refused`](crate::RetryPolicyBuilder::max_refused).
-    #[must_use]
-    pub fn max_retries(self, max_retries: u32) -> Self {
-        Self {
-            max_retries: Some(max_retries),
-            ..self
-        }
-    }
-
     /// Declares that processing this request twice does no more harm than once, whatever its method, its headers and
     /// the policy's [`Methods`](crate::Methods) say. With `false`, even a GET is repeated only if it was not processed.
     ///
@@ -87,49 +74,6 @@ impl RetryOverride {
     pub fn idempotent(self, idempotent: bool) -> Self {
         Self {
             idempotent: Some(idempotent),
-            ..self
-        }
-    }
-
-    /// Sets the longest time for the whole request, from the start of its first attempt, waits included. It may be
-    /// longer than the policy's; with 0 the first attempt is sent with no time left, and none follows.
-    #[must_use]
-    pub fn deadline(self, deadline: Duration) -> Self {
-        Self {
-            deadline: Some(deadline),
-            ..self
-        }
-    }
-
-    /// Sets the longest time of one attempt of this request, up to its response head; it may be longer than the
-    /// [policy's](crate::RetryPolicyBuilder::attempt_timeout). With 0 every attempt is cut at once.
-    ///
-    /// ```
-    /// use http_retry::RetryOverride;
-    /// use std::time::Duration;
-    ///
-    /// // A report that takes its time.
-    /// let slow = RetryOverride::new().attempt_timeout(Duration::from_secs(60));
-    /// ```
-    #[must_use]
-    pub fn attempt_timeout(self, attempt_timeout: Duration) -> Self {
-        Self {
-            attempt_timeout: Some(attempt_timeout),
-            ..self
-        }
-    }
-
-    /// Reads the response whole if its body has at most this many bytes, whatever the policy says
-    /// ([`RetryPolicyBuilder::whole_answers`](crate::RetryPolicyBuilder::whole_answers)). With 0 the caller gets it as
-    /// it comes: for a response that need not end under a plain content type, such as a watch. More than 64 MiB counts
-    /// as 64 MiB.
-    #[must_use]
-    pub fn whole_answers(self, bytes: usize) -> Self {
-        let bytes = u64::try_from(bytes)
-            .unwrap_or(u64::MAX)
-            .min(MAX_ANSWER_BYTES);
-        Self {
-            whole_answers: u32::try_from(bytes).ok(),
             ..self
         }
     }
@@ -211,6 +155,7 @@ impl RetryOverride {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     fn own() -> RetryOverride {
         RetryOverride::new()

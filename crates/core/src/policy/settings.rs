@@ -1,385 +1,326 @@
-//! The settings of a policy: one table of those that are a plain value, and the accessors.
+//! The table of a policy's settings: each one once, with its type, its default, its setters and its check.
+//!
+//! They are the settings that are a plain value. Classifiers and rules have setters of their own.
 
+mod generate;
+
+use super::bodies::{MAX_ANSWER_BYTES, check_whole_answers};
+use super::builder::SetOnBuilder;
 use super::classifier::Classifiers;
-use super::rules::{Action, OnExhausted, Rules};
-use super::{Backoff, OwnError, RequestFacts, RetrySession, Rewrite, StreamHolder};
-use http::HeaderName;
+use super::rules::Rules;
+use super::{Backoff, Methods, OwnError, RetryPolicy, RetryPolicyBuilder, Rewrite, StreamHolder};
+use crate::error::ConfigError;
+use generate::settings;
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The rules that a request's attempts follow: immutable, cheap to clone, shared by any number of clients.
-///
-/// Five presets suit most programs: [`user_facing`](Self::user_facing), [`background`](Self::background),
-/// [`rate_limited`](Self::rate_limited), `llm` and [`never`](Self::never). Start from a preset and adjust it, or
-/// build a policy:
-///
-/// ```
-/// use http_retry::{Backoff, RetryPolicy};
-/// use std::time::Duration;
-///
-/// let policy = RetryPolicy::user_facing()
-///     .to_builder()
-///     .max_retries(2)
-///     .deadline(Duration::from_secs(5))
-///     .build()?;
-///
-/// let other = RetryPolicy::builder()
-///     .max_retries(5)
-///     .backoff(Backoff::exponential(Duration::from_millis(200)).factor(1.5))
-///     .attempt_timeout(Duration::from_secs(10))
-///     .build()?;
-/// # Ok::<(), http_retry::ConfigError>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct RetryPolicy(pub(super) Arc<Settings>);
+settings! {
+    /// Passes the names of the settings that are a plain value to a macro, given by its path.
+    #[macro_export]
+    names setting_names;
 
-/// The methods that may be repeated after the server may have processed the request.
-///
-/// If the server has not processed the request ([`Reach::is_unprocessed`](super::Reach::is_unprocessed)), the method
-/// does not matter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Methods {
-    /// Idempotent methods by RFC 9110 section 9.2.2, and requests with an idempotency key.
-    Idempotent,
-    /// Every method: only if processing twice does no harm, even on two servers (a document may fail over).
-    All,
-}
+    max_retries: u32 {
+        default 4;
 
-impl RetryPolicy {
-    /// Returns the state of one request that starts at `started`, on the clock of [`Moment::now`](super::Moment::now).
-    /// [`RetrySession`] shows its four steps.
-    #[must_use]
-    #[inline]
-    pub fn session(&self, facts: RequestFacts, started: Duration) -> RetrySession {
-        RetrySession::new(self.clone(), facts, started)
-    }
-
-    /// Returns the number of retries that may follow the first attempt; `u32::MAX` for any number. Rules may allow more
-    /// ([`worst_case`](Self::worst_case)).
-    ///
-    /// ```
-    /// assert_eq!(http_retry::RetryPolicy::background().retry_limit(), 4);
-    /// ```
-    #[must_use]
-    #[inline]
-    pub fn retry_limit(&self) -> u32 {
-        self.0.max_retries
-    }
-}
-
-/// Generates [`Settings`] and [`RetryOverride`] from the table below.
-macro_rules! settings {
-    ($(
-        $(#[doc = $about:literal])*
-        $setting:ident: $type:ty = $default:expr $(, request: $own:ty, open if $open:expr)?;
-    )+) => {
-        #[derive(Clone)]
-        pub(super) struct Settings {
-            pub(super) name: Cow<'static, str>,
-            /// Set if a builder has changed the settings since they got that name.
-            pub(super) changed: bool,
-            /// Set if the settings are the preset without retries, unchanged.
-            pub(super) never: bool,
-            $($(#[doc = $about])* pub(super) $setting: $type,)+
-            pub(super) classifiers: Classifiers,
-            pub(super) own_errors: Vec<OwnError>,
-            pub(super) rewrite: Option<Arc<dyn Rewrite>>,
-            pub(super) streams: Option<Arc<dyn StreamHolder>>,
-            pub(super) rules: Rules,
-        }
-
-        impl Settings {
-            /// Creates settings of this name that are all at their defaults, which are those of the preset `background`.
-            pub(super) fn new(name: &'static str) -> Self {
-                Self {
-                    name: name.into(),
-                    changed: false,
-                    never: false,
-                    $($setting: $default,)+
-                    classifiers: Classifiers::default(),
-                    own_errors: Vec::new(),
-                    rewrite: None,
-                    streams: None,
-                    rules: Rules::default(),
-                }
-            }
-        }
-
-        impl fmt::Debug for Settings {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct("Settings")
-                    .field("name", &self.name)
-                    $(.field(stringify!($setting), &self.$setting))+
-                    .finish_non_exhaustive()
-            }
-        }
-
-        /// One request's own settings, which override the policy's; put them into the request's extensions.
+        /// Sets the maximum number of retries after the first attempt; 0 means one attempt, and `u32::MAX` no limit.
+        /// Default 4; 1 in [`RetryPolicy::user_facing`](crate::RetryPolicy::user_facing), 2 in `llm` and
+        /// [`rate_limited`](crate::RetryPolicy::rate_limited), 0 in [`never`](crate::RetryPolicy::never).
         ///
-        /// With tower and hyper these are the extensions of `http::Request`; with reqwest-middleware, those of
-        /// `RequestBuilder::with_extension` or `execute_with_extensions`. A bare `reqwest::Request` keeps its
-        /// extensions private, so there only the policy decides. A setting that is not set stays as in the policy.
+        /// It bounds all attempts, refused ones included; [`max_refused`](Self::max_refused) counts those separately.
+        /// The retries of a rule follow the limit of the rule's own policy instead. Waits of rules and a failover do
+        /// not count. [`RetryOverride::max_retries`](crate::RetryOverride::max_retries) replaces it. When the limit is
+        /// reached, the request stops with [`AttemptsExhausted`](crate::StopReason::AttemptsExhausted).
+        ///
+        /// ```
+        /// use http_retry::RetryPolicy;
+        ///
+        /// let policy = RetryPolicy::builder().max_retries(2).build()?;
+        /// assert_eq!(policy.worst_case().attempts, Some(3));
+        /// # Ok::<(), http_retry::ConfigError>(())
+        /// ```
+        set(max_retries: u32) => max_retries;
+
+        /// Sets the maximum number of retries after the first attempt; 0 means one attempt. It may be more than the
+        /// policy allows, and applies with [`RetryPolicy::never`](crate::RetryPolicy::never) too. It bounds all
+        /// attempts, whatever the policy's [`max_refused`](crate::RetryPolicyBuilder::max_refused).
+        request(max_retries: u32) -> u32 => max_retries, open if |_| false;
+    }
+
+    max_refused: u32 {
+        default 0;
+
+        /// Sets the number of attempts that a rate limit may refuse without a retry being counted: the call waits at
+        /// the gate and is sent again. Attempts beyond it count as retries. Default 0, so that
+        /// [`max_retries`](Self::max_retries) bounds all attempts; 300 in `llm`, 900 in
+        /// [`rate_limited`](crate::RetryPolicy::rate_limited), which wait for a limit.
+        ///
+        /// Setting `max_retries` or `max_attempts` on such a preset resets it to 0, unless it is set too. Each refused
+        /// attempt takes at least a second of [`max_gate_wait`](Self::max_gate_wait), which bounds them as well.
+        /// `build` refuses a number above 0 without a gate, or without retries.
+        ///
+        /// ```
+        /// use http_retry::RetryPolicy;
+        ///
+        /// let policy = RetryPolicy::rate_limited().to_builder().max_attempts(5).max_refused(20).build()?;
+        /// let first = policy.explain();
+        /// let line = "rate_limited (changed): at most 5 attempts, and 20 more that a rate limit refuses\n";
+        /// assert!(first.starts_with(line));
+        /// # Ok::<(), http_retry::ConfigError>(())
+        /// ```
+        set(max_refused: u32) => max_refused;
+    }
+
+    backoff: Backoff {
+        default Backoff::exponential(Duration::from_secs(2)).max_delay(Duration::from_secs(60));
+
+        /// Sets the delay before each retry. Default exponential from 2 s, factor 2, with full jitter, at most 60 s.
+        ///
+        /// A server that asks for a longer wait gets it ([`max_server_delay`](Self::max_server_delay)). `build` refuses
+        /// a backoff that cannot work: each function of [`Backoff`] documents its bounds.
+        ///
+        /// ```
+        /// use http_retry::{Backoff, RetryPolicy};
+        /// use std::time::Duration;
+        ///
+        /// let backoff = Backoff::exponential(Duration::from_millis(100)).max_delay(Duration::from_secs(5));
+        /// let policy = RetryPolicy::builder().backoff(backoff).build()?;
+        /// assert_eq!(policy.longest_delay(3), Duration::from_millis(400));
+        /// # Ok::<(), http_retry::ConfigError>(())
+        /// ```
+        set(backoff: Backoff) => backoff;
+
+        check |settings| settings.backoff.check();
+    }
+
+    max_server_delay: Option<Duration> {
+        default Some(Duration::from_secs(15 * 60));
+
+        /// Sets the longest wait that a server may ask for; if it asks for more, the request stops with that response
+        /// ([`ServerDelayTooLong`](crate::StopReason::ServerDelayTooLong)). `None` allows any wait. Default 15 min,
+        /// which covers a short announced maintenance; 2 s in
+        /// [`RetryPolicy::user_facing`](crate::RetryPolicy::user_facing), 2 min in `llm`.
+        ///
+        /// An earlier retry would ignore the server, a longer wait the caller. A random extra is added to the wait, so
+        /// that callers with the same wait do not come back at once: up to a fifth of what the server asks for, at most
+        /// 10 s. [`server_delays`](Self::server_delays) cuts longer waits instead, or ignores them all.
+        ///
+        /// ```
+        /// use http_retry::RetryPolicy;
+        /// use std::time::Duration;
+        ///
+        /// let policy = RetryPolicy::builder().max_server_delay(Duration::from_secs(30)).build()?;
+        /// # Ok::<(), http_retry::ConfigError>(())
+        /// ```
+        set(most: impl Into<Option<Duration>>) => most.into();
+    }
+
+    max_gate_wait: Option<Duration> {
+        default Some(Duration::from_secs(5 * 60));
+
+        /// Sets the longest total wait of a call at the gate, above 0; `None` for no gate. Default 5 min; 15 min in
+        /// [`RetryPolicy::rate_limited`](crate::RetryPolicy::rate_limited), none in
+        /// [`user_facing`](crate::RetryPolicy::user_facing) and [`never`](crate::RetryPolicy::never).
+        ///
+        /// The gate is one pause for all callers of a service: after several 429s in a row, calls wait for as long as
+        /// the server asks (100 ms if it names no time), except for single new ones that probe the limit, and then
+        /// continue in order. One 429 delays only its own call. While time is left, the retry after a 429 costs no
+        /// token; it uses as much of the time as the server asks for, and at least a second. A call that has used up
+        /// its time is sent anyway. Each attempt counts, except those of [`max_refused`](Self::max_refused).
+        ///
+        /// ```
+        /// use http_retry::RetryPolicy;
+        /// use std::time::Duration;
+        ///
+        /// let policy = RetryPolicy::user_facing();
+        /// let gated = policy.to_builder().max_gate_wait(Duration::from_secs(3)).build()?;
+        /// assert_eq!(gated.worst_case().gated_waits, Duration::from_secs(3));
+        /// # Ok::<(), http_retry::ConfigError>(())
+        /// ```
+        set(most: impl Into<Option<Duration>>) => most.into();
+
+        check |settings| above_zero("max_gate_wait", settings.max_gate_wait);
+    }
+
+    quotas_at_once: bool {
+        default false;
+
+        /// Enables quotas at the gate from the first response that reports one, not only after a refusal. Default
+        /// `false`; `true` in `RetryPolicy::llm` and [`rate_limited`](crate::RetryPolicy::rate_limited). Without a gate
+        /// it has no effect.
+        ///
+        /// ```
+        /// use http_retry::RetryPolicy;
+        ///
+        /// let policy = RetryPolicy::builder().quotas_at_once(true).build()?;
+        /// assert!(policy.obeys_quotas_at_once());
+        /// # Ok::<(), http_retry::ConfigError>(())
+        /// ```
+        set(at_once: bool) => at_once;
+    }
+
+    methods: Methods {
+        default Methods::Idempotent;
+
+        /// Sets the methods that may be repeated after the server may have processed the request. Default
+        /// [`Methods::Idempotent`]; [`Methods::All`] in `RetryPolicy::llm`.
+        ///
+        /// A single POST becomes safe to repeat with an `Idempotency-Key` header, or with
+        /// [`RetryOverride::idempotent`](crate::RetryOverride::idempotent) if the caller knows that it is.
+        ///
+        /// ```
+        /// use http_retry::{Methods, RetryPolicy};
+        ///
+        /// // Searches are sent by POST here, and change nothing.
+        /// let policy = RetryPolicy::builder().methods(Methods::All).build()?;
+        /// # Ok::<(), http_retry::ConfigError>(())
+        /// ```
+        ///
+        /// # Source
+        ///
+        /// RFC 9110 section 9.2.2: a client does not automatically repeat a request whose method is not idempotent,
+        /// unless it knows that the request is, or that it was not applied.
+        set(methods: Methods) => methods;
+    }
+
+    deadline: Option<Duration> {
+        default None;
+
+        /// Sets the longest time for the whole request from the start of its first attempt, waits included; above 0.
+        /// Default none.
+        ///
+        /// If a retry would start at the deadline or later, the request ends at once, without the wait
+        /// ([`DeadlineExceeded`](crate::StopReason::DeadlineExceeded)). An attempt is cut at the deadline; on the tower
+        /// layer with `unchanged_errors()` and in `Runner` the last attempt is not, since no error could report it.
+        ///
+        /// ```
+        /// use http_retry::RetryPolicy;
+        /// use std::time::Duration;
+        ///
+        /// let policy = RetryPolicy::user_facing().to_builder().deadline(Duration::from_secs(3)).build()?;
+        /// assert_eq!(policy.worst_case().time(), Some(Duration::from_secs(3)));
+        /// # Ok::<(), http_retry::ConfigError>(())
+        /// ```
+        set(deadline: impl Into<Option<Duration>>) => deadline.into();
+
+        /// Sets the longest time for the whole request, from the start of its first attempt, waits included. It may be
+        /// longer than the policy's; with 0 the first attempt is sent with no time left, and none follows.
+        request(deadline: Duration) -> Duration => deadline, open if |settings| settings.deadline.is_none();
+
+        check |settings| above_zero("deadline", settings.deadline);
+    }
+
+    whole_answers: u64 {
+        default 0;
+
+        /// Reads a response that is a success by its head to its end before the caller gets it, if its body has at most
+        /// this many bytes: a body that is cut, reset or stalled is then a failed attempt. Default 0, off; at most 64
+        /// MiB.
+        ///
+        /// The whole body is held in memory, and [`attempt_timeout`](Self::attempt_timeout) and the deadline cover the
+        /// reading. A body that is longer, or that need not end (an event stream, lines of JSON, gRPC), is handed over
+        /// as it comes. A server that has responded has processed the request, so a request that is not idempotent is
+        /// not repeated after a broken body; the caller then gets the head, the bytes that came, and the error.
+        ///
+        /// A body that ends before its declared length is broken too, even if the client ends it without an error, as
+        /// hyper may on HTTP/2. The caller then gets an `IncompleteBody` error, unless the layer keeps the body's own
+        /// error type. Without a declared length, only a body that is hyper's own shows such an end. The guide has the
+        /// rules.
+        ///
+        /// ```
+        /// use http_retry::RetryPolicy;
+        ///
+        /// let policy = RetryPolicy::background().to_builder().whole_answers(2 << 20).build()?;
+        /// # Ok::<(), http_retry::ConfigError>(())
+        /// ```
+        set(bytes: usize) => u64::try_from(bytes).unwrap_or(u64::MAX);
+
+        /// Reads the response whole if its body has at most this many bytes, whatever the policy says
+        /// ([`RetryPolicyBuilder::whole_answers`](crate::RetryPolicyBuilder::whole_answers)). With 0 the caller gets it
+        /// as it comes: for a response that need not end under a plain content type, such as a watch. More than 64 MiB
+        /// counts as 64 MiB.
+        request(bytes: usize) -> u32 => most_bytes(bytes), open if |settings| settings.whole_answers == 0;
+
+        check |settings| check_whole_answers(settings.whole_answers);
+    }
+
+    attempt_timeout: Option<Duration> {
+        default None;
+
+        /// Sets the longest time for one attempt up to its response head, up to the first output of a stream that is
+        /// held back, or up to the end of a body that [`whole_answers`](Self::whole_answers) reads; above 0, at most
+        /// the deadline. Default none: the client's own timeouts apply.
+        ///
+        /// The server may have processed an attempt that was cut, so a request that is not idempotent is not repeated
+        /// after it. A retry after it costs the budget's `timeout_cost`. On the tower layer with `unchanged_errors()`
+        /// and in `Runner`, an attempt that no retry can follow is not cut, since no error could report it.
+        ///
+        /// ```
+        /// use http_retry::RetryPolicy;
+        /// use std::time::Duration;
+        ///
+        /// // Two attempts of at most 1 s.
+        /// let policy = RetryPolicy::user_facing();
+        /// let policy = policy.to_builder().attempt_timeout(Duration::from_secs(1)).build()?;
+        /// assert_eq!(policy.worst_case().sending, Some(Duration::from_secs(2)));
+        /// # Ok::<(), http_retry::ConfigError>(())
+        /// ```
+        set(timeout: impl Into<Option<Duration>>) => timeout.into();
+
+        /// Sets the longest time of one attempt of this request, up to its response head; it may be longer than the
+        /// [policy's](crate::RetryPolicyBuilder::attempt_timeout). With 0 every attempt is cut at once.
         ///
         /// ```
         /// use http_retry::RetryOverride;
         /// use std::time::Duration;
         ///
-        /// let mut request = http::Request::new(());
-        /// request.extensions_mut().insert(
-        ///     RetryOverride::new()
-        ///         .max_retries(1)
-        ///         .deadline(Duration::from_secs(3))
-        ///         .service("payments"),
-        /// );
+        /// // A report that takes its time.
+        /// let slow = RetryOverride::new().attempt_timeout(Duration::from_secs(60));
         /// ```
-        #[derive(Debug, Clone, Default, PartialEq, Eq)]
-        pub struct RetryOverride {
-            pub(crate) off: bool,
-            $($(pub(crate) $setting: Option<$own>,)?)+
-            pub(crate) idempotent: Option<bool>,
-            pub(crate) service: Option<Arc<str>>,
-            pub(crate) retry_when_nested: bool,
-            pub(crate) never_resumed: bool,
-        }
+        request(timeout: Duration) -> Duration => timeout, open if |settings| settings.attempt_timeout.is_none();
 
-        impl RetryOverride {
-            pub(super) const NOTHING: Self = Self {
-                off: false,
-                $($($setting: None::<$own>,)?)+
-                idempotent: None,
-                service: None,
-                retry_when_nested: false,
-                never_resumed: false,
-            };
-
-            /// Returns these settings with earlier ones in place of those not set, limited to what a session needs.
-            /// [`off`](Self::off) stays.
-            pub(super) fn over(&self, before: &Self) -> Self {
-                Self {
-                    off: self.off || before.off,
-                    $($($setting: Option::<$own>::or(self.$setting, before.$setting),)?)+
-                    idempotent: self.idempotent.or(before.idempotent),
-                    ..Self::NOTHING
-                }
-            }
-
-            /// Returns these settings without those of the table that a policy does not leave open.
-            pub(super) fn filling(self, policy: &RetryPolicy) -> Self {
-                Self {
-                    // Turning retries off sets their number, to 0.
-                    off: self.off && is_open(policy, "max_retries", |_| false),
-                    $($($setting: self.$setting.filter(|_: &$own| is_open(policy, stringify!($setting), $open)),)?)+
-                    ..self
-                }
-            }
-        }
-    };
+        check |settings| settings.check_attempt();
+    }
 }
 
-settings! {
-    /// The maximum number of retries; `u32::MAX` for any number.
-    max_retries: u32 = 4, request: u32, open if |_| false;
-    /// The refused attempts that count separately from the retries.
-    max_refused: u32 = 0;
-    backoff: Backoff = Backoff::exponential(Duration::from_secs(2)).max_delay(Duration::from_secs(60));
-    deadline: Option<Duration> = None, request: Duration, open if |policy| !policy.has_deadline();
-    attempt_timeout: Option<Duration> = None, request: Duration, open if |policy| policy.0.attempt_timeout.is_none();
-    /// The most bytes of a response's body that belong to its attempt; 0 for none.
-    whole_answers: u64 = 0, request: u32, open if |policy| !policy.reads_whole_answers();
-    max_server_delay: Option<Duration> = Some(Duration::from_secs(15 * 60));
-    max_gate_wait: Option<Duration> = Some(Duration::from_secs(5 * 60));
-    /// If `true`, a quota counts at the gate from the first response on, not only after a refusal.
-    quotas_at_once: bool = false;
-    methods: Methods = Methods::Idempotent;
-}
-
-/// Returns `true` if a policy leaves a setting open. If the policy has origins of its settings, it leaves open those at
-/// their default.
-fn is_open(policy: &RetryPolicy, setting: &str, in_code: fn(&RetryPolicy) -> bool) -> bool {
-    let origins = &policy.rules().origins;
-    if origins.is_empty() {
-        return in_code(policy);
-    }
-    let origin = origins.iter().find(|origin| origin.field == setting);
-    origin.is_none_or(|origin| &*origin.from == "default")
-}
-
-impl RetryPolicy {
-    /// Returns the header in which the service takes an idempotency key, besides the usual ones.
-    #[must_use]
-    #[inline]
-    pub fn key_header(&self) -> Option<&HeaderName> {
-        self.0.classifiers.key_header()
-    }
-
-    /// Returns `true` if idempotency keys that a layer makes are sent in quotes.
-    #[must_use]
-    #[inline]
-    pub fn quotes_keys(&self) -> bool {
-        self.0.classifiers.quotes_keys()
-    }
-
-    /// Returns the same policy under another name.
-    pub(crate) fn named(&self, name: String) -> Self {
-        if *self.0.name == *name {
-            return self.clone();
+impl Settings {
+    /// Returns `true` if a policy leaves a setting open to its requests. If the policy has origins of its settings, it
+    /// leaves open those at their default.
+    fn leaves_open(&self, setting: &str, in_code: fn(&Self) -> bool) -> bool {
+        let origins = &self.rules.origins;
+        if origins.is_empty() {
+            return in_code(self);
         }
-        let mut settings = Settings::clone(&self.0);
-        settings.name = name.into();
-        Self(Arc::new(settings))
+        let origin = origins.iter().find(|origin| origin.field == setting);
+        origin.is_none_or(|origin| &*origin.from == "default")
     }
 
-    /// Returns the holder of the start of streamed responses, or `None` if there is none.
-    #[must_use]
-    #[inline]
-    pub fn streams(&self) -> Option<&dyn StreamHolder> {
-        self.0.streams.as_deref()
-    }
-
-    /// Returns `true` if a canned response may replace the last outcome.
-    #[must_use]
-    #[inline]
-    pub fn may_respond(&self) -> bool {
-        self.0.rules.may_respond()
-    }
-
-    /// Returns `true` if an error of this crate may replace a response.
-    #[must_use]
-    #[inline]
-    pub fn may_fail(&self) -> bool {
-        self.0.rules.may_fail()
-    }
-
-    /// Returns `true` if anything but the outcome's class and the lists decides.
-    pub(super) fn has_rules(&self) -> bool {
-        self.0.rules.decide_anything()
-    }
-
-    pub(crate) fn rules(&self) -> &Rules {
-        &self.0.rules
-    }
-
-    /// Returns `true` if a request may be sent again after its limit of retries: by a rule, or to another service.
-    #[must_use]
-    #[inline]
-    pub fn resends_beyond_its_limit(&self) -> bool {
-        self.0.rules.resend_beyond_the_limit()
-    }
-
-    /// Returns `true` if every success by the standard tables stays one under this policy.
-    pub(crate) fn takes_successes_as_they_are(&self) -> bool {
-        let Rules {
-            list,
-            otherwise,
-            retry_on,
-            ..
-        } = &self.0.rules;
-        // `stop_on` only prevents retries, and other actions leave a success as it is.
-        list.is_empty() && retry_on.is_none() && !matches!(otherwise, Action::Fail)
-    }
-
-    /// Returns `true` if retries are off, and nothing else sends a request again or replaces its outcome.
-    #[must_use]
-    pub fn is_off(&self) -> bool {
-        let last = matches!(self.0.rules.on_exhausted, OnExhausted::Last);
-        self.0.never && last && !self.resends_beyond_its_limit()
-    }
-
-    /// Returns the backoff.
-    #[must_use]
-    #[inline]
-    pub fn own_backoff(&self) -> &Backoff {
-        &self.0.backoff
-    }
-
-    /// Returns the methods that may be repeated after the server may have processed the request.
-    #[must_use]
-    #[inline]
-    pub fn retried_methods(&self) -> Methods {
-        self.0.methods
-    }
-
-    /// Returns the number of attempts that a rate limit may refuse without a retry being counted.
-    #[must_use]
-    #[inline]
-    pub fn refused_limit(&self) -> u32 {
-        self.0.max_refused
-    }
-
-    /// Returns the longest wait that a server may ask for, or `None` for any.
-    #[must_use]
-    #[inline]
-    pub fn server_delay_limit(&self) -> Option<Duration> {
-        self.0.max_server_delay
-    }
-
-    /// Returns the longest total wait of a call at the gate, or `None` without a gate.
-    #[must_use]
-    #[inline]
-    pub fn gate_wait_limit(&self) -> Option<Duration> {
-        self.0.max_gate_wait
-    }
-
-    /// Returns `true` if a call would wait this long because the server asks for it.
-    pub(crate) fn would_wait(&self, asked: Duration) -> bool {
-        self.longest_pause().is_none_or(|most| asked <= most)
-    }
-
-    /// Returns the longest server wait that a call still waits for, or `None` without a limit.
-    #[must_use]
-    pub fn longest_pause(&self) -> Option<Duration> {
-        let limits = [self.0.max_server_delay, self.0.max_gate_wait];
-        limits.into_iter().flatten().min()
-    }
-
-    /// Returns `true` if a quota counts at the gate from the first response on, not only after a refusal.
-    #[must_use]
-    #[inline]
-    pub fn obeys_quotas_at_once(&self) -> bool {
-        self.0.quotas_at_once
-    }
-
-    /// Returns `true` if the body of a response may belong to its attempt.
-    pub(crate) fn reads_whole_answers(&self) -> bool {
-        self.0.whole_answers > 0
-    }
-
-    /// Returns the longest time of one attempt, or `None` for any.
-    #[must_use]
-    #[inline]
-    pub fn attempt_time_limit(&self) -> Option<Duration> {
-        self.0.attempt_timeout
-    }
-
-    /// Returns `true` if the policy has a deadline.
-    pub(crate) fn has_deadline(&self) -> bool {
-        self.0.deadline.is_some()
-    }
-
-    /// Returns the time limit of the first attempt of a request with these settings of its own, the same as
-    /// [`RetrySession::attempt_limit`](super::RetrySession::attempt_limit) gives.
-    #[inline]
-    #[must_use]
-    pub fn first_limit(&self, own: Option<&RetryOverride>) -> Option<Duration> {
-        let deadline = own.and_then(|own| own.deadline).or(self.0.deadline);
-        self.attempt_limit(own, deadline)
-    }
-
-    /// Returns the time limit of an attempt of a request with these settings of its own, if this much of its deadline
-    /// is left.
-    #[inline]
-    pub(super) fn attempt_limit(
-        &self,
-        own: Option<&RetryOverride>,
-        left: Option<Duration>,
-    ) -> Option<Duration> {
-        let timeout = own.and_then(|own| own.attempt_timeout);
-        match (timeout.or(self.0.attempt_timeout), left) {
-            (Some(timeout), Some(left)) => Some(timeout.min(left)),
-            (timeout, left) => timeout.or(left),
+    fn check_attempt(&self) -> Result<(), ConfigError> {
+        above_zero("attempt_timeout", self.attempt_timeout)?;
+        match (self.attempt_timeout, self.deadline) {
+            (Some(timeout), Some(deadline)) if timeout > deadline => Err(ConfigError::new(
+                "attempt_timeout",
+                format!("{timeout:?}"),
+                format!("must be at most the deadline, which is {deadline:?}"),
+            )),
+            _ => Ok(()),
         }
     }
+}
+
+pub(super) fn above_zero(
+    field: &'static str,
+    duration: Option<Duration>,
+) -> Result<(), ConfigError> {
+    match duration {
+        Some(Duration::ZERO) => Err(ConfigError::new(field, "0ns", "must be above 0")),
+        _ => Ok(()),
+    }
+}
+
+/// Returns a number of bytes, at most those that may be read whole.
+fn most_bytes(bytes: usize) -> u32 {
+    let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+    u32::try_from(bytes.min(MAX_ANSWER_BYTES)).unwrap_or(u32::MAX)
 }

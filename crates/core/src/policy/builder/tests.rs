@@ -1,6 +1,7 @@
 //! The settings that a builder refuses.
 
 use super::*;
+use crate::policy::Backoff;
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -1,0 +1,240 @@
+//! A policy, and the accessors of its settings.
+
+use super::rules::{Action, OnExhausted, Rules};
+use super::{Backoff, RequestFacts, RetryOverride, RetrySession, Settings, StreamHolder};
+use http::HeaderName;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The rules that a request's attempts follow: immutable, cheap to clone, shared by any number of clients.
+///
+/// Five presets suit most programs: [`user_facing`](Self::user_facing), [`background`](Self::background),
+/// [`rate_limited`](Self::rate_limited), `llm` and [`never`](Self::never). Start from a preset and adjust it, or
+/// build a policy:
+///
+/// ```
+/// use http_retry::{Backoff, RetryPolicy};
+/// use std::time::Duration;
+///
+/// let policy = RetryPolicy::user_facing()
+///     .to_builder()
+///     .max_retries(2)
+///     .deadline(Duration::from_secs(5))
+///     .build()?;
+///
+/// let other = RetryPolicy::builder()
+///     .max_retries(5)
+///     .backoff(Backoff::exponential(Duration::from_millis(200)).factor(1.5))
+///     .attempt_timeout(Duration::from_secs(10))
+///     .build()?;
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct RetryPolicy(pub(super) Arc<Settings>);
+
+/// The methods that may be repeated after the server may have processed the request.
+///
+/// If the server has not processed the request ([`Reach::is_unprocessed`](super::Reach::is_unprocessed)), the method
+/// does not matter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Methods {
+    /// Idempotent methods by RFC 9110 section 9.2.2, and requests with an idempotency key.
+    Idempotent,
+    /// Every method: only if processing twice does no harm, even on two servers (a document may fail over).
+    All,
+}
+
+impl RetryPolicy {
+    /// Returns the state of one request that starts at `started`, on the clock of [`Moment::now`](super::Moment::now).
+    /// [`RetrySession`] shows its four steps.
+    #[must_use]
+    #[inline]
+    pub fn session(&self, facts: RequestFacts, started: Duration) -> RetrySession {
+        RetrySession::new(self.clone(), facts, started)
+    }
+
+    /// Returns the number of retries that may follow the first attempt; `u32::MAX` for any number. Rules may allow more
+    /// ([`worst_case`](Self::worst_case)).
+    ///
+    /// ```
+    /// assert_eq!(http_retry::RetryPolicy::background().retry_limit(), 4);
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn retry_limit(&self) -> u32 {
+        self.0.max_retries
+    }
+}
+
+impl RetryPolicy {
+    /// Returns the header in which the service takes an idempotency key, besides the usual ones.
+    #[must_use]
+    #[inline]
+    pub fn key_header(&self) -> Option<&HeaderName> {
+        self.0.classifiers.key_header()
+    }
+
+    /// Returns `true` if idempotency keys that a layer makes are sent in quotes.
+    #[must_use]
+    #[inline]
+    pub fn quotes_keys(&self) -> bool {
+        self.0.classifiers.quotes_keys()
+    }
+
+    /// Returns the same policy under another name.
+    pub(crate) fn named(&self, name: String) -> Self {
+        if *self.0.name == *name {
+            return self.clone();
+        }
+        let mut settings = Settings::clone(&self.0);
+        settings.name = name.into();
+        Self(Arc::new(settings))
+    }
+
+    /// Returns the holder of the start of streamed responses, or `None` if there is none.
+    #[must_use]
+    #[inline]
+    pub fn streams(&self) -> Option<&dyn StreamHolder> {
+        self.0.streams.as_deref()
+    }
+
+    /// Returns `true` if a canned response may replace the last outcome.
+    #[must_use]
+    #[inline]
+    pub fn may_respond(&self) -> bool {
+        self.0.rules.may_respond()
+    }
+
+    /// Returns `true` if an error of this crate may replace a response.
+    #[must_use]
+    #[inline]
+    pub fn may_fail(&self) -> bool {
+        self.0.rules.may_fail()
+    }
+
+    /// Returns `true` if anything but the outcome's class and the lists decides.
+    pub(super) fn has_rules(&self) -> bool {
+        self.0.rules.decide_anything()
+    }
+
+    pub(crate) fn rules(&self) -> &Rules {
+        &self.0.rules
+    }
+
+    /// Returns `true` if a request may be sent again after its limit of retries: by a rule, or to another service.
+    #[must_use]
+    #[inline]
+    pub fn resends_beyond_its_limit(&self) -> bool {
+        self.0.rules.resend_beyond_the_limit()
+    }
+
+    /// Returns `true` if every success by the standard tables stays one under this policy.
+    pub(crate) fn takes_successes_as_they_are(&self) -> bool {
+        let Rules {
+            list,
+            otherwise,
+            retry_on,
+            ..
+        } = &self.0.rules;
+        // `stop_on` only prevents retries, and other actions leave a success as it is.
+        list.is_empty() && retry_on.is_none() && !matches!(otherwise, Action::Fail)
+    }
+
+    /// Returns `true` if retries are off, and nothing else sends a request again or replaces its outcome.
+    #[must_use]
+    pub fn is_off(&self) -> bool {
+        let last = matches!(self.0.rules.on_exhausted, OnExhausted::Last);
+        self.0.never && last && !self.resends_beyond_its_limit()
+    }
+
+    /// Returns the backoff.
+    #[must_use]
+    #[inline]
+    pub fn own_backoff(&self) -> &Backoff {
+        &self.0.backoff
+    }
+
+    /// Returns the methods that may be repeated after the server may have processed the request.
+    #[must_use]
+    #[inline]
+    pub fn retried_methods(&self) -> Methods {
+        self.0.methods
+    }
+
+    /// Returns the number of attempts that a rate limit may refuse without a retry being counted.
+    #[must_use]
+    #[inline]
+    pub fn refused_limit(&self) -> u32 {
+        self.0.max_refused
+    }
+
+    /// Returns the longest wait that a server may ask for, or `None` for any.
+    #[must_use]
+    #[inline]
+    pub fn server_delay_limit(&self) -> Option<Duration> {
+        self.0.max_server_delay
+    }
+
+    /// Returns the longest total wait of a call at the gate, or `None` without a gate.
+    #[must_use]
+    #[inline]
+    pub fn gate_wait_limit(&self) -> Option<Duration> {
+        self.0.max_gate_wait
+    }
+
+    /// Returns `true` if a call would wait this long because the server asks for it.
+    pub(crate) fn would_wait(&self, asked: Duration) -> bool {
+        self.longest_pause().is_none_or(|most| asked <= most)
+    }
+
+    /// Returns the longest server wait that a call still waits for, or `None` without a limit.
+    #[must_use]
+    pub fn longest_pause(&self) -> Option<Duration> {
+        let limits = [self.0.max_server_delay, self.0.max_gate_wait];
+        limits.into_iter().flatten().min()
+    }
+
+    /// Returns `true` if a quota counts at the gate from the first response on, not only after a refusal.
+    #[must_use]
+    #[inline]
+    pub fn obeys_quotas_at_once(&self) -> bool {
+        self.0.quotas_at_once
+    }
+
+    /// Returns `true` if the body of a response may belong to its attempt.
+    pub(crate) fn reads_whole_answers(&self) -> bool {
+        self.0.whole_answers > 0
+    }
+
+    /// Returns the longest time of one attempt, or `None` for any.
+    #[must_use]
+    #[inline]
+    pub fn attempt_time_limit(&self) -> Option<Duration> {
+        self.0.attempt_timeout
+    }
+
+    /// Returns the time limit of the first attempt of a request with these settings of its own, the same as
+    /// [`RetrySession::attempt_limit`](super::RetrySession::attempt_limit) gives.
+    #[inline]
+    #[must_use]
+    pub fn first_limit(&self, own: Option<&RetryOverride>) -> Option<Duration> {
+        let deadline = own.and_then(|own| own.deadline).or(self.0.deadline);
+        self.attempt_limit(own, deadline)
+    }
+
+    /// Returns the time limit of an attempt of a request with these settings of its own, if this much of its deadline
+    /// is left.
+    #[inline]
+    pub(super) fn attempt_limit(
+        &self,
+        own: Option<&RetryOverride>,
+        left: Option<Duration>,
+    ) -> Option<Duration> {
+        let timeout = own.and_then(|own| own.attempt_timeout);
+        match (timeout.or(self.0.attempt_timeout), left) {
+            (Some(timeout), Some(left)) => Some(timeout.min(left)),
+            (timeout, left) => timeout.or(left),
+        }
+    }
+}
