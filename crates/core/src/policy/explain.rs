@@ -1,8 +1,8 @@
 //! A policy as text: its schedule, and the most that it can cost.
 
-use super::rules::{Action, Counter, OnExhausted, ServerDelays, Wait};
+use super::rules::{Action, Counter, OnExhausted, Wait};
 use super::worst_case::{WorstCase, limited};
-use super::{Methods, Origin, RetryPolicy, Settings};
+use super::{Origin, RetryPolicy, Settings};
 use std::fmt::{self, Write};
 use std::time::Duration;
 
@@ -73,8 +73,8 @@ impl Settings {
             self.explain_schedule(text)?;
         }
         self.explain_rules(text)?;
-        if worst.attempts != Some(1) {
-            self.explain_limits(&worst, text)?;
+        for line in self.lines(&worst) {
+            writeln!(text, "  {line}")?;
         }
         self.explain_worst_case(&worst, text)?;
         self.explain_origins(text)
@@ -129,53 +129,7 @@ impl Settings {
         self.explain_lists(text)
     }
 
-    fn explain_limits(&self, worst: &WorstCase, text: &mut String) -> fmt::Result {
-        match self.max_server_delay {
-            _ if self.rules.server_delays == ServerDelays::Ignore => {
-                writeln!(text, "  waits that a server asks for are ignored")?;
-            }
-            Some(most) => writeln!(
-                text,
-                "  a server may ask for a wait of at most {}",
-                HumanDuration(most)
-            )?,
-            None => writeln!(text, "  a server may ask for any wait")?,
-        }
-        if !worst.gated_waits.is_zero() {
-            writeln!(
-                text,
-                "  after several 429s in a row all callers wait together, each for at most {} in all",
-                HumanDuration(worst.gated_waits)
-            )?;
-        }
-        match self.methods {
-            Methods::Idempotent => writeln!(
-                text,
-                "  methods that are not idempotent are repeated only when the request was not processed"
-            ),
-            Methods::All => writeln!(text, "  all methods are repeated, processed or not"),
-        }
-    }
-
-    fn explain_attempts(&self, text: &mut String) -> fmt::Result {
-        let whole = self.whole_answers > 0;
-        if whole {
-            let bytes = self.whole_answers;
-            writeln!(text, "  a body of at most {bytes} bytes is read whole")?;
-        }
-        let end = if whole {
-            "end of such a body"
-        } else {
-            "response head"
-        };
-        match self.attempt_timeout {
-            Some(timeout) => writeln!(text, "  one attempt: at most {timeout:?} to the {end}"),
-            None => Ok(()),
-        }
-    }
-
     fn explain_worst_case(&self, worst: &WorstCase, text: &mut String) -> fmt::Result {
-        self.explain_attempts(text)?;
         // The deadline bounds everything else, so no other number is shown.
         if let Some(deadline) = worst.deadline {
             return writeln!(
@@ -188,7 +142,7 @@ impl Settings {
             Some(sending) => format!("{} of attempts", HumanDuration(sending)),
             None => "the attempts, which have no limit".to_owned(),
         };
-        if worst.attempts == Some(1) {
+        if !worst.repeats() {
             return writeln!(text, "  worst case: {attempts}");
         }
         let Some(backoff) = worst.backoff else {
@@ -302,7 +256,7 @@ impl fmt::Display for Wait {
 }
 
 /// A duration in units for people: `500ms`, `30s`, `1h 40s`.
-struct HumanDuration(Duration);
+pub(super) struct HumanDuration(pub(super) Duration);
 
 impl fmt::Display for HumanDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,4 +1,5 @@
-//! The table of a policy's settings: each one once, with its type, its default, its setters and its check.
+//! The table of a policy's settings: each one once, with its type, its default, its setters, its check and
+//! its line in an explanation.
 //!
 //! They are the settings that are a plain value. Classifiers and rules have setters of their own.
 
@@ -7,8 +8,11 @@ mod generate;
 use super::bodies::{MAX_ANSWER_BYTES, check_whole_answers};
 use super::builder::SetOnBuilder;
 use super::classifier::Classifiers;
-use super::rules::Rules;
-use super::{Backoff, Methods, OwnError, RetryPolicy, RetryPolicyBuilder, Rewrite, StreamHolder};
+use super::explain::HumanDuration;
+use super::rules::{Rules, ServerDelays};
+use super::{
+    Backoff, Methods, OwnError, RetryPolicy, RetryPolicyBuilder, Rewrite, StreamHolder, WorstCase,
+};
 use crate::error::ConfigError;
 use generate::settings;
 use std::borrow::Cow;
@@ -114,6 +118,14 @@ settings! {
         /// # Ok::<(), http_retry::ConfigError>(())
         /// ```
         set(most: impl Into<Option<Duration>>) => most.into();
+
+        explain |settings, worst| worst.repeats().then(|| match settings.max_server_delay {
+            _ if settings.rules.server_delays == ServerDelays::Ignore => {
+                "waits that a server asks for are ignored".to_owned()
+            }
+            Some(most) => format!("a server may ask for a wait of at most {}", HumanDuration(most)),
+            None => "a server may ask for any wait".to_owned(),
+        });
     }
 
     max_gate_wait: Option<Duration> {
@@ -141,6 +153,10 @@ settings! {
         set(most: impl Into<Option<Duration>>) => most.into();
 
         check |settings| above_zero("max_gate_wait", settings.max_gate_wait);
+        explain |settings, worst| settings.max_gate_wait.filter(|_| worst.repeats()).map(|most| format!(
+            "after several 429s in a row all callers wait together, each for at most {} in all",
+            HumanDuration(most)
+        ));
     }
 
     quotas_at_once: bool {
@@ -182,6 +198,13 @@ settings! {
         /// RFC 9110 section 9.2.2: a client does not automatically repeat a request whose method is not idempotent,
         /// unless it knows that the request is, or that it was not applied.
         set(methods: Methods) => methods;
+
+        explain |settings, worst| worst.repeats().then(|| match settings.methods {
+            Methods::Idempotent => {
+                "methods that are not idempotent are repeated only when the request was not processed".to_owned()
+            }
+            Methods::All => "all methods are repeated, processed or not".to_owned(),
+        });
     }
 
     deadline: Option<Duration> {
@@ -243,6 +266,9 @@ settings! {
         request(bytes: usize) -> u32 => most_bytes(bytes), open if |settings| settings.whole_answers == 0;
 
         check |settings| check_whole_answers(settings.whole_answers);
+        explain |settings, _| Some(settings.whole_answers)
+            .filter(|bytes| *bytes > 0)
+            .map(|bytes| format!("a body of at most {bytes} bytes is read whole"));
     }
 
     attempt_timeout: Option<Duration> {
@@ -281,6 +307,10 @@ settings! {
         request(timeout: Duration) -> Duration => timeout, open if |settings| settings.attempt_timeout.is_none();
 
         check |settings| settings.check_attempt();
+        explain |settings, _| settings.attempt_timeout.map(|timeout| {
+            let end = if settings.whole_answers > 0 { "end of such a body" } else { "response head" };
+            format!("one attempt: at most {timeout:?} to the {end}")
+        });
     }
 }
 

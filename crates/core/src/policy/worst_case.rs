@@ -95,6 +95,11 @@ impl WorstCase {
         }
     }
 
+    /// Returns `true` if there can be a second attempt.
+    pub(super) fn repeats(&self) -> bool {
+        self.attempts != Some(1)
+    }
+
     /// Returns the cost of a request that continues under another policy afterwards, at most until its own deadline.
     pub(crate) fn and_then(self, next: Self) -> Self {
         let both = sum(self.time(), next.time());

@@ -2,12 +2,12 @@
 
 /// Generates from a table of settings:
 ///
-/// - `Settings`, which has a value for each, with their checks,
+/// - `Settings`, which has a value for each, with their checks and their lines in an explanation,
 /// - `PartialSettings`, those that were set on a builder, and the builder's setters,
 /// - [`RetryOverride`](crate::RetryOverride), with those that a request may set,
 /// - a macro that passes their names to another one.
 ///
-/// A row has these parts, of which `request` and `check` may be left out:
+/// A row has these parts, of which `request`, `check` and `explain` may be left out:
 ///
 /// ```text
 /// NAME: TYPE {
@@ -17,6 +17,7 @@
 ///     /// The documentation of the request's setter.
 ///     request(ARGUMENT: ITS TYPE) -> TYPE => VALUE, open if |settings| THE POLICY LEAVES IT OPEN;
 ///     check |settings| RESULT;
+///     explain |settings, worst| THE LINE, OR NONE;
 /// }
 /// ```
 macro_rules! settings {
@@ -33,6 +34,7 @@ macro_rules! settings {
                 request($own_value:ident: $own_given:ty) -> $own:ty => $own_set:expr, open if $open:expr;
             )?
             $(check $check:expr;)?
+            $(explain $line:expr;)?
         })+
     ) => {
         /// The settings of a policy.
@@ -75,6 +77,16 @@ macro_rules! settings {
                     check(self)?;
                 })?)+
                 Ok(())
+            }
+
+            /// Returns the lines of an explanation for the settings of the table, in its order.
+            pub(super) fn lines(&self, worst: &WorstCase) -> Vec<String> {
+                let mut lines = Vec::new();
+                $($({
+                    let line: fn(&Self, &WorstCase) -> Option<String> = $line;
+                    lines.extend(line(self, worst));
+                })?)+
+                lines
             }
         }
 
