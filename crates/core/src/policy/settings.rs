@@ -314,18 +314,17 @@ settings! {
     }
 }
 
-impl Settings {
-    /// Returns `true` if a policy leaves a setting open to its requests. If the policy has origins of its settings, it
-    /// leaves open those at their default.
-    fn leaves_open(&self, setting: &str, in_code: fn(&Self) -> bool) -> bool {
-        let origins = &self.rules.origins;
-        if origins.is_empty() {
-            return in_code(self);
-        }
-        let origin = origins.iter().find(|origin| origin.field == setting);
-        origin.is_none_or(|origin| &*origin.from == "default")
+/// Returns `true` if a policy leaves a setting open to its requests. If the policy has origins of its settings, these
+/// are the settings at their default; otherwise the value tells.
+fn is_open(rules: &Rules, setting: &str, by_value: bool) -> bool {
+    if rules.origins.is_empty() {
+        return by_value;
     }
+    let origin = rules.origins.iter().find(|origin| origin.field == setting);
+    origin.is_none_or(|origin| &*origin.from == "default")
+}
 
+impl Settings {
     fn check_attempt(&self) -> Result<(), ConfigError> {
         above_zero("attempt_timeout", self.attempt_timeout)?;
         match (self.attempt_timeout, self.deadline) {
@@ -354,3 +353,6 @@ fn most_bytes(bytes: usize) -> u32 {
     let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
     u32::try_from(bytes.min(MAX_ANSWER_BYTES)).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests;

@@ -196,8 +196,11 @@ macro_rules! settings {
             pub(super) fn filling(self, policy: &Settings) -> Self {
                 Self {
                     // Turning retries off sets their number, to 0.
-                    off: self.off && policy.leaves_open("max_retries", |_| false),
-                    $($($setting: self.$setting.filter(|_: &$own| policy.leaves_open(stringify!($setting), $open)),)?)+
+                    off: self.off && is_open(&policy.rules, "max_retries", false),
+                    $($($setting: self.$setting.filter(|_: &$own| {
+                        let open: fn(&Settings) -> bool = $open;
+                        is_open(&policy.rules, stringify!($setting), open(policy))
+                    }),)?)+
                     ..self
                 }
             }
