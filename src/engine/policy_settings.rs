@@ -10,6 +10,7 @@
 )]
 pub trait SetOnPolicy {}
 
+/// Defines setters that cannot be called. It takes the names of the table of settings from the core.
 macro_rules! policy_settings {
     ($($name:ident)+) => {
         $(

@@ -76,10 +76,10 @@ macro_rules! engine_settings {
             self.with(|engine| engine.observe(observer))
         }
 
+        http_retry_core::setting_names! { crate::engine::policy_settings }
         crate::engine::policy_settings! {
-            attempt_timeout backoff classify_error classifier deadline dialect dialects hold_streams max_attempts
-            max_gate_wait max_refused max_retries max_server_delay methods on_exhausted retry_on rewrite rule stop_on
-            whole_answers
+            classify_error classifier dialect dialects hold_streams max_attempts on_exhausted retry_on rewrite rule
+            stop_on
         }
 
         fn with(mut self, change: impl FnOnce(&mut crate::engine::Engine)) -> Self {
