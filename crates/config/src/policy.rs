@@ -9,7 +9,7 @@ use super::retry::{
 use super::value::Value;
 use super::values::Word;
 use http_retry_core::policy::{Classify, Decimal};
-use http_retry_core::rules::{self, Action, CannedResponse, ServerDelays};
+use http_retry_core::rules::{self, Action, CannedResponse};
 use http_retry_core::{Backoff, ConfigError, Jitter, RetryPolicy, RetryPolicyBuilder};
 use http_retry_dialects::dialect::{Dialect, Dialects};
 use std::sync::Arc;
@@ -42,7 +42,9 @@ impl Resolver<'_> {
     /// Returns the policy of merged layers and the other parts of a level.
     pub(super) fn policy(&self, name: String, retry: &Retry, extras: LevelExtras) -> RetryPolicy {
         let builder = self.limits(retry).name(name).backoff(self.backoff(retry));
-        let builder = self.with_lists(builder, retry);
+        self.check_budget(retry);
+        self.check_error_types(retry);
+        let builder = builder.on_exhausted(self.on_exhausted(retry));
         // Classifiers are asked in the order of these calls: the document's `as` rules, those of code, that of a
         // preset. A dialect follows all of them, whenever it is added.
         let builder = if extras.class_rows.is_empty() {
@@ -90,48 +92,15 @@ impl Resolver<'_> {
             RetryPolicy::builder()
         };
         let builder = retry.set_plain(builder);
-        let gate = value(&retry.gate);
-        let wait = gate.and_then(|gate| gate.wait);
+        let gated = value(&retry.gate).is_some_and(|gate| gate.wait.is_some());
         // The builder rejects a limit without effect, and a preset's may remain where the level turned its gate off.
-        let refused = value(&retry.max_refused).filter(|_| wait.is_some() && retries > 0);
-        let delays = retry.retry_after.as_ref();
-        let longest = delays
-            .and_then(|delays| value(&delays.max))
-            .and_then(|max| max.0);
+        let refused = value(&retry.max_refused).filter(|_| gated && retries > 0);
         builder
             .max_retries(retries)
             .max_refused(refused.map(|refused| refused.0).unwrap_or_default())
-            .max_server_delay(longest)
-            .max_gate_wait(wait)
-            .quotas_at_once(gate.and_then(|gate| gate.quotas_at_once) == Some(true))
-    }
-
-    fn with_lists(&self, builder: RetryPolicyBuilder, retry: &Retry) -> RetryPolicyBuilder {
-        self.check_budget(retry);
-        self.check_error_types(retry);
-        let delays = retry.retry_after.as_ref();
-        let ignores = delays.and_then(|delays| value(&delays.ignored)) == Some(true);
-        let over = delays.and_then(|delays| value(&delays.over));
-        let builder = builder
-            .server_delays(if ignores {
-                ServerDelays::Ignore
-            } else {
-                over.map(|Word(over)| over).unwrap_or_default()
-            })
-            .on_exhausted(self.on_exhausted(retry));
-        let retry_on = value(&retry.retry_on).map(|list| [list.0]);
-        let builder = retry_on
-            .into_iter()
-            .fold(builder, RetryPolicyBuilder::retry_on);
-        let stop_on = value(&retry.stop_on).map(|list| [list.0]);
-        stop_on
-            .into_iter()
-            .fold(builder, RetryPolicyBuilder::stop_on)
     }
 
     fn with_dialect(&self, builder: RetryPolicyBuilder, retry: &Retry) -> RetryPolicyBuilder {
-        let header_rules = value(&retry.header_rules).into_iter();
-        let builder = header_rules.fold(builder, RetryPolicyBuilder::header_rules);
         let Some(given) = &retry.dialect else {
             return builder;
         };

@@ -94,10 +94,25 @@ macro_rules! layer {
 
 pub(super) use layer;
 
-/// Defines the settings: each key once, with its type.
+/// Sets a setting of a policy, if a layer has it.
+fn set<L: Clone>(
+    builder: RetryPolicyBuilder,
+    given: Option<&L>,
+    set: fn(RetryPolicyBuilder, L) -> RetryPolicyBuilder,
+) -> RetryPolicyBuilder {
+    match given {
+        Some(given) => set(builder, given.clone()),
+        None => builder,
+    }
+}
+
+/// Defines the settings: each key once, with its type and, if it depends on nothing else, its effect on a policy.
 macro_rules! settings {
-    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $field:ident $(as $key:literal)?: $type:ty,)+ }
-     of the level { $($(#[$level_doc:meta])* $level_field:ident: $level_type:ty,)+ }) => {
+    ($(#[$about:meta])* $name:ident {
+        $($(#[$doc:meta])* $field:ident $(as $key:literal)?: $type:ty $(=> $set:expr)?,)+
+     } of the level {
+        $($(#[$level_doc:meta])* $level_field:ident: $level_type:ty $(=> $level_set:expr)?,)+
+     }) => {
         $(#[$about])*
         #[derive(Debug, Clone, Default, Deserialize)]
         #[serde(default)]
@@ -116,6 +131,13 @@ macro_rules! settings {
 
         impl $name {
             pub(crate) const KEYS: &'static [&'static str] = &[$(layer!(@key $field $($key)?)),+];
+
+            /// Sets the settings that depend on one key alone.
+            pub(crate) fn set_plain(&self, builder: RetryPolicyBuilder) -> RetryPolicyBuilder {
+                $($(let builder = set(builder, self.$field.as_ref(), $set);)?)+
+                $($(let builder = set(builder, self.$level_field.as_ref(), $level_set);)?)+
+                builder
+            }
         }
 
         layer! { $name { $($field $(as $key)?,)+ $($level_field,)+ } }
@@ -136,24 +158,26 @@ settings! {
         max_delay: Spanned<DurationOrNone>,
         jitter: Box<Jitter>,
         cap: Spanned<Word<CapMode>>,
-        retry_on: Spanned<Conditions>,
-        stop_on: Spanned<Conditions>,
-        retry_after: Box<RetryAfter>,
-        methods: Spanned<Word<Methods>>,
-        deadline: Spanned<DurationOrNone>,
-        attempt_timeout: Spanned<DurationOrNone>,
-        whole_answers: Spanned<Bytes>,
-        counter: Spanned<Word<Counter>>,
+        retry_on: Spanned<Conditions> => |builder, list| builder.retry_on([list.value.0]),
+        stop_on: Spanned<Conditions> => |builder, list| builder.stop_on([list.value.0]),
+        retry_after: Box<RetryAfter> => |builder, block| block.set(builder),
+        methods: Spanned<Word<Methods>> => |builder, word| builder.methods(word.value.0),
+        deadline: Spanned<DurationOrNone> => |builder, time| builder.deadline(time.value.0),
+        attempt_timeout: Spanned<DurationOrNone> => |builder, time| builder.attempt_timeout(time.value.0),
+        whole_answers: Spanned<Bytes> => |builder, size| builder.whole_answers(size.value.0),
+        counter: Spanned<Word<Counter>> => |builder, word| builder.counter(word.value.0),
         budget: Spanned<Name>,
         classify_error: Spanned<Few<Name>>,
         truncate: Spanned<Truncate>,
         hold_streams: Spanned<Hold>,
         on_exhausted: Box<OnExhausted>,
-        credentials: Spanned<Few<HeaderKey>>,
+        credentials: Spanned<Few<HeaderKey>> => |builder, list| {
+            builder.credentials(list.value.0.into_iter().map(|name| name.0))
+        },
     } of the level {
-        gate: Spanned<Gating>,
+        gate: Spanned<Gating> => |builder, gate| gate.value.set(builder),
         dialect: Spanned<DialectChoice>,
-        header_rules: Spanned<bool>,
+        header_rules: Spanned<bool> => |builder, rules| builder.header_rules(rules.value),
         inspect_success: Spanned<bool>,
         /// Set if the preset reads bodies.
         classifier: Spanned<bool>,
@@ -259,21 +283,6 @@ impl Retry {
         }
         self.merge_below(below);
         self
-    }
-
-    /// Sets the settings that depend on one key alone.
-    pub(super) fn set_plain(&self, builder: RetryPolicyBuilder) -> RetryPolicyBuilder {
-        let bytes = value(&self.whole_answers).map(|Bytes(bytes)| bytes);
-        let methods = value(&self.methods).map(|Word(methods)| methods);
-        let counter = value(&self.counter).map(|Word(counter)| counter);
-        let credentials = value(&self.credentials).map_or_else(Vec::new, |names| names.0);
-        builder
-            .deadline(deadline(self))
-            .attempt_timeout(value(&self.attempt_timeout).and_then(|timeout| timeout.0))
-            .whole_answers(bytes.unwrap_or_default())
-            .methods(methods.unwrap_or(Methods::Idempotent))
-            .counter(counter.unwrap_or_default())
-            .credentials(credentials.into_iter().map(|name| name.0))
     }
 
     /// Returns every field that is set.

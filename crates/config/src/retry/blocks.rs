@@ -2,13 +2,14 @@
 //!
 //! The word itself is a field too, which no map can hold; explanations give it the name of the whole block.
 
-use super::{Layer, layer};
+use super::{Layer, layer, value};
 use crate::reader::{Hidden, Spanned, block};
 use crate::value::Value;
 use crate::values::{
     Count, Duration, DurationOrNone, Headers, List, Name, Number, Set, Word, leaf, word, words,
 };
 use http::HeaderMap;
+use http_retry_core::RetryPolicyBuilder;
 use http_retry_core::policy::Decimal;
 use http_retry_core::rules::{Failover, ServerDelays};
 use serde::Deserialize;
@@ -275,6 +276,18 @@ impl From<RetryAfterForm> for RetryAfter {
                 over: keys.value.over,
             },
         }
+    }
+}
+
+impl RetryAfter {
+    pub(super) fn set(&self, builder: RetryPolicyBuilder) -> RetryPolicyBuilder {
+        let over = value(&self.over).map(|Word(over)| over);
+        let delays = match value(&self.ignored) {
+            Some(true) => ServerDelays::Ignore,
+            _ => over.unwrap_or_default(),
+        };
+        let max = value(&self.max).and_then(|max| max.0);
+        builder.server_delays(delays).max_server_delay(max)
     }
 }
 

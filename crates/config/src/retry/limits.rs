@@ -4,6 +4,7 @@ use super::blocks::WordOr;
 use crate::reader::block;
 use crate::value::Value;
 use crate::values::{Name, Several, Share, Word, duration_text, positive, word_for, words};
+use http_retry_core::RetryPolicyBuilder;
 use http_retry_core::policy::Decimal;
 use serde::Deserialize;
 use std::sync::Arc;
@@ -61,6 +62,12 @@ impl TryFrom<WordOr<Word<GateWord>, GateKeys>> for Gating {
 }
 
 impl Gating {
+    pub(super) fn set(self, builder: RetryPolicyBuilder) -> RetryPolicyBuilder {
+        builder
+            .max_gate_wait(self.wait)
+            .quotas_at_once(self.quotas_at_once == Some(true))
+    }
+
     /// Returns its text in an explanation.
     pub(crate) fn to_text(self) -> String {
         self.wait.map_or_else(|| "off".to_owned(), duration_text)
