@@ -267,19 +267,7 @@ impl Resolver<'_> {
 
     /// Reports an error of the builder at the path that caused it.
     fn refused(&self, retry: &Retry, error: &ConfigError) {
-        let field = error.field().trim_start_matches("backoff.");
-        // The document writes the builder's schedule as a list under `backoff`.
-        let field = match field {
-            "schedule" => "backoff",
-            other => other,
-        };
-        // The setting that the builder has compared the field with.
-        let bound = match field {
-            "base" => "max_delay",
-            "attempt_timeout" => "deadline",
-            "jitter.min" => "jitter.max",
-            _ => "",
-        };
+        let field = key_of(error.field());
         let all = retry.given();
         let written = |wanted: &str| {
             let entry = all.iter().find(|(field, ..)| field == wanted);
@@ -289,7 +277,7 @@ impl Resolver<'_> {
         let (text, from) = given.unwrap_or((error.given(), field));
         let is_built_in = given.is_some_and(|(_, from)| !is_written(from));
         // A default cannot be edited, so the problem is reported at the bound that is written.
-        let (path, cause) = match written(bound) {
+        let (path, cause) = match error.bound().map(key_of).and_then(written) {
             Some((most, path)) if is_built_in && is_written(path) => {
                 let least = format!("must be at least {field}, which is {text} ({from})");
                 let cause = format!("{most} is not allowed: {least}: give {field} too");
@@ -312,6 +300,15 @@ impl Resolver<'_> {
 pub(super) fn no_deadline(retry: &Retry) -> String {
     let given = retry.deadline.as_ref();
     given.map_or_else(String::new, |given| format!(" ({} is none)", given.from))
+}
+
+/// Returns the document's key for a field of the builder.
+fn key_of(field: &str) -> &str {
+    match field.trim_start_matches("backoff.") {
+        // A document writes a schedule as a list under `backoff`.
+        "schedule" => "backoff",
+        key => key,
+    }
 }
 
 fn block_of(from: &str) -> Option<&str> {

@@ -25,6 +25,8 @@ pub struct ConfigError {
     field: Cow<'static, str>,
     given: String,
     allowed: Cow<'static, str>,
+    /// The setting that sets the bound, if another one does.
+    bound: Option<&'static str>,
     /// `true` if `allowed` is a complete sentence.
     is_sentence: bool,
     /// The line and column in a document's text, from 1 on.
@@ -53,6 +55,7 @@ impl ConfigError {
             field: field.into(),
             given: given.to_string(),
             allowed: allowed.into(),
+            bound: None,
             is_sentence: false,
             place: None,
         }
@@ -75,6 +78,12 @@ impl ConfigError {
             is_sentence: true,
             ..Self::new(path, given, cause)
         }
+    }
+
+    /// Names the setting that sets the bound.
+    pub(crate) fn bounded_by(self, setting: &'static str) -> Self {
+        let bound = Some(setting);
+        Self { bound, ..self }
     }
 
     /// Adds the place in the text of a document, counted from 1.
@@ -103,6 +112,22 @@ impl ConfigError {
         &self.given
     }
 
+    /// Returns the setting that sets the bound, such as `deadline` for an attempt timeout, or `None` if the bound is
+    /// fixed.
+    ///
+    /// ```
+    /// use http_retry::RetryPolicy;
+    /// use std::time::Duration;
+    ///
+    /// let builder = RetryPolicy::builder().deadline(Duration::from_secs(1));
+    /// let error = builder.attempt_timeout(Duration::from_secs(2)).build().unwrap_err();
+    /// assert_eq!((error.field(), error.bound()), ("attempt_timeout", Some("deadline")));
+    /// ```
+    #[must_use]
+    pub fn bound(&self) -> Option<&str> {
+        self.bound
+    }
+
     /// Returns the bound that the value violates, in words.
     #[must_use]
     pub fn allowed(&self) -> &str {
@@ -116,6 +141,7 @@ impl fmt::Display for ConfigError {
             field,
             given,
             allowed,
+            bound: _,
             is_sentence,
             place,
         } = self;

@@ -418,11 +418,8 @@ impl Backoff {
                 if *base > self.limit() =>
             {
                 let allowed = format!("must be at most max_delay, which is {:?}", self.limit());
-                Err(ConfigError::new(
-                    "backoff.base",
-                    format!("{base:?}"),
-                    allowed,
-                ))
+                let error = ConfigError::new("backoff.base", format!("{base:?}"), allowed);
+                Err(error.bounded_by("backoff.max_delay"))
             }
             _ => Ok(()),
         }
@@ -547,7 +544,8 @@ impl Jitter {
         fits.map_or_else(
             |_| {
                 let allowed = format!("must be 0 to the jitter's max, which is {max}");
-                Err(ConfigError::new("backoff.jitter.min", min, allowed))
+                let error = ConfigError::new("backoff.jitter.min", min, allowed);
+                Err(error.bounded_by("backoff.jitter.max"))
             },
             |_| Ok(()),
         )

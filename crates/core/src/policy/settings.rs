@@ -328,11 +328,11 @@ impl Settings {
     fn check_attempt(&self) -> Result<(), ConfigError> {
         above_zero("attempt_timeout", self.attempt_timeout)?;
         match (self.attempt_timeout, self.deadline) {
-            (Some(timeout), Some(deadline)) if timeout > deadline => Err(ConfigError::new(
-                "attempt_timeout",
-                format!("{timeout:?}"),
-                format!("must be at most the deadline, which is {deadline:?}"),
-            )),
+            (Some(timeout), Some(deadline)) if timeout > deadline => {
+                let allowed = format!("must be at most the deadline, which is {deadline:?}");
+                let error = ConfigError::new("attempt_timeout", format!("{timeout:?}"), allowed);
+                Err(error.bounded_by("deadline"))
+            }
             _ => Ok(()),
         }
     }

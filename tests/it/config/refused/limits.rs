@@ -233,6 +233,10 @@ const DURATIONS: &[Case] = &[
         &["retry.attempt_timeout: 0s is not allowed: must be above 0"],
     ),
     (
+        "retry: {deadline: 10s}\nservices: {a: {match: {host: h}, retry: {attempt_timeout: 0s}}}",
+        &["services.a.retry.attempt_timeout: 0s is not allowed: must be above 0"],
+    ),
+    (
         "retry: {attempt_timeout: 30s, deadline: 10s}",
         &["retry.attempt_timeout: 30s is not allowed: must be at most the deadline, which is 10s"],
     ),
