@@ -432,3 +432,6 @@ fn spanned<T>(from: &Arc<str>, value: T, text: impl Into<Arc<str>>) -> Option<Sp
         from: Arc::clone(from),
     })
 }
+
+#[cfg(test)]
+mod tests;
