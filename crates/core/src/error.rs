@@ -112,16 +112,15 @@ impl ConfigError {
         &self.given
     }
 
-    /// Returns the setting that sets the bound, such as `deadline` for an attempt timeout, or `None` if the bound is
-    /// fixed.
+    /// Returns the setting that sets the bound, or `None` if the bound is fixed.
     ///
     /// ```
-    /// use http_retry::RetryPolicy;
+    /// use http_retry::{Backoff, RetryPolicy};
     /// use std::time::Duration;
     ///
-    /// let builder = RetryPolicy::builder().deadline(Duration::from_secs(1));
-    /// let error = builder.attempt_timeout(Duration::from_secs(2)).build().unwrap_err();
-    /// assert_eq!((error.field(), error.bound()), ("attempt_timeout", Some("deadline")));
+    /// let backoff = Backoff::fixed(Duration::from_secs(2)).max_delay(Duration::from_secs(1));
+    /// let error = RetryPolicy::builder().backoff(backoff).build().unwrap_err();
+    /// assert_eq!((error.field(), error.bound()), ("backoff.base", Some("backoff.max_delay")));
     /// ```
     #[must_use]
     pub fn bound(&self) -> Option<&str> {

@@ -24,7 +24,6 @@ use std::sync::Arc;
 /// let policy = RetryPolicy::builder()
 ///     .max_retries(3)
 ///     .backoff(Backoff::exponential(Duration::from_millis(200)))
-///     .attempt_timeout(Duration::from_secs(2))
 ///     .deadline(Duration::from_secs(10))
 ///     .build()?;
 /// assert_eq!(policy.worst_case().time(), Some(Duration::from_secs(10)));
@@ -345,21 +344,6 @@ impl Settings {
         let streams = self.streams.as_ref();
         let timeout = streams.and_then(|streams| streams.first_event_timeout());
         above_zero("first_event_timeout", timeout)
-    }
-
-    /// Refuses a limit that the caller has set and that has no effect.
-    fn check_refused(&self, given: Option<u32>) -> Result<(), ConfigError> {
-        let Some(most) = given.filter(|most| *most > 0) else {
-            return Ok(());
-        };
-        let allowed = if self.max_gate_wait.is_none() {
-            "has no effect without a gate: set max_gate_wait too"
-        } else if self.max_retries == 0 {
-            "has no effect without retries: set max_attempts to 2 or more"
-        } else {
-            return Ok(());
-        };
-        Err(ConfigError::new("max_refused", most, allowed))
     }
 }
 

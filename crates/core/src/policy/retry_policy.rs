@@ -25,7 +25,7 @@ use std::time::Duration;
 /// let other = RetryPolicy::builder()
 ///     .max_retries(5)
 ///     .backoff(Backoff::exponential(Duration::from_millis(200)).factor(1.5))
-///     .attempt_timeout(Duration::from_secs(10))
+///     .max_server_delay(Duration::from_secs(30))
 ///     .build()?;
 /// # Ok::<(), http_retry::ConfigError>(())
 /// ```
@@ -52,18 +52,6 @@ impl RetryPolicy {
     #[inline]
     pub fn session(&self, facts: RequestFacts, started: Duration) -> RetrySession {
         RetrySession::new(self.clone(), facts, started)
-    }
-
-    /// Returns the number of retries that may follow the first attempt; `u32::MAX` for any number. Rules may allow more
-    /// ([`worst_case`](Self::worst_case)).
-    ///
-    /// ```
-    /// assert_eq!(http_retry::RetryPolicy::background().retry_limit(), 4);
-    /// ```
-    #[must_use]
-    #[inline]
-    pub fn retry_limit(&self) -> u32 {
-        self.0.max_retries
     }
 }
 
@@ -155,34 +143,6 @@ impl RetryPolicy {
         &self.0.backoff
     }
 
-    /// Returns the methods that may be repeated after the server may have processed the request.
-    #[must_use]
-    #[inline]
-    pub fn retried_methods(&self) -> Methods {
-        self.0.methods
-    }
-
-    /// Returns the number of attempts that a rate limit may refuse without a retry being counted.
-    #[must_use]
-    #[inline]
-    pub fn refused_limit(&self) -> u32 {
-        self.0.max_refused
-    }
-
-    /// Returns the longest wait that a server may ask for, or `None` for any.
-    #[must_use]
-    #[inline]
-    pub fn server_delay_limit(&self) -> Option<Duration> {
-        self.0.max_server_delay
-    }
-
-    /// Returns the longest total wait of a call at the gate, or `None` without a gate.
-    #[must_use]
-    #[inline]
-    pub fn gate_wait_limit(&self) -> Option<Duration> {
-        self.0.max_gate_wait
-    }
-
     /// Returns `true` if a call would wait this long because the server asks for it.
     pub(crate) fn would_wait(&self, asked: Duration) -> bool {
         self.longest_pause().is_none_or(|most| asked <= most)
@@ -191,27 +151,13 @@ impl RetryPolicy {
     /// Returns the longest server wait that a call still waits for, or `None` without a limit.
     #[must_use]
     pub fn longest_pause(&self) -> Option<Duration> {
-        let limits = [self.0.max_server_delay, self.0.max_gate_wait];
+        let limits = [self.server_delay_limit(), self.gate_wait_limit()];
         limits.into_iter().flatten().min()
-    }
-
-    /// Returns `true` if a quota counts at the gate from the first response on, not only after a refusal.
-    #[must_use]
-    #[inline]
-    pub fn obeys_quotas_at_once(&self) -> bool {
-        self.0.quotas_at_once
     }
 
     /// Returns `true` if the body of a response may belong to its attempt.
     pub(crate) fn reads_whole_answers(&self) -> bool {
         self.0.whole_answers > 0
-    }
-
-    /// Returns the longest time of one attempt, or `None` for any.
-    #[must_use]
-    #[inline]
-    pub fn attempt_time_limit(&self) -> Option<Duration> {
-        self.0.attempt_timeout
     }
 
     /// Returns the time limit of the first attempt of a request with these settings of its own, the same as
@@ -220,21 +166,6 @@ impl RetryPolicy {
     #[must_use]
     pub fn first_limit(&self, own: Option<&RetryOverride>) -> Option<Duration> {
         let deadline = own.and_then(|own| own.deadline).or(self.0.deadline);
-        self.attempt_limit(own, deadline)
-    }
-
-    /// Returns the time limit of an attempt of a request with these settings of its own, if this much of its deadline
-    /// is left.
-    #[inline]
-    pub(super) fn attempt_limit(
-        &self,
-        own: Option<&RetryOverride>,
-        left: Option<Duration>,
-    ) -> Option<Duration> {
-        let timeout = own.and_then(|own| own.attempt_timeout);
-        match (timeout.or(self.0.attempt_timeout), left) {
-            (Some(timeout), Some(left)) => Some(timeout.min(left)),
-            (timeout, left) => timeout.or(left),
-        }
+        self.0.attempt_limit(own, deadline)
     }
 }

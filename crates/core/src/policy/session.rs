@@ -465,7 +465,7 @@ impl RetrySession {
     /// the service's, whatever policy a rule retries by.
     #[must_use]
     pub fn gate_wait_left(&self) -> Option<Duration> {
-        let most = self.policy.0.max_gate_wait?;
+        let most = self.policy.gate_wait_limit()?;
         let gated = self.disabled.is_none();
         gated.then(|| most.saturating_sub(self.counts.gate_waited))
     }
@@ -479,7 +479,9 @@ impl RetrySession {
     #[must_use]
     pub fn attempt_limit(&self, now: Duration) -> Option<Duration> {
         let left = self.deadline().map(|deadline| deadline.saturating_sub(now));
-        self.policy_by(self.by).attempt_limit(Some(&self.own), left)
+        self.policy_by(self.by)
+            .0
+            .attempt_limit(Some(&self.own), left)
     }
 
     /// Returns the most bytes of a response body that belong to the attempt under way; 0 for none. A layer that stands

@@ -50,6 +50,16 @@ settings! {
         /// policy allows, and applies with [`RetryPolicy::never`](crate::RetryPolicy::never) too. It bounds all
         /// attempts, whatever the policy's [`max_refused`](crate::RetryPolicyBuilder::max_refused).
         request(max_retries: u32) -> u32 => max_retries, open if |_| false;
+
+        get {
+            /// Returns the number of retries that may follow the first attempt; `u32::MAX` for any number. Rules may
+            /// allow more ([`worst_case`](Self::worst_case)).
+            ///
+            /// ```
+            /// assert_eq!(http_retry::RetryPolicy::background().retry_limit(), 4);
+            /// ```
+            retry_limit
+        }
     }
 
     max_refused: u32 {
@@ -74,6 +84,11 @@ settings! {
         /// # Ok::<(), http_retry::ConfigError>(())
         /// ```
         set(max_refused: u32) => max_refused;
+
+        get {
+            /// Returns the number of attempts that a rate limit may refuse without a retry being counted.
+            refused_limit
+        }
     }
 
     backoff: Backoff {
@@ -119,6 +134,11 @@ settings! {
         /// ```
         set(most: impl Into<Option<Duration>>) => most.into();
 
+        get {
+            /// Returns the longest wait that a server may ask for, or `None` for any.
+            server_delay_limit
+        }
+
         explain |settings, worst| worst.repeats().then(|| match settings.max_server_delay {
             _ if settings.rules.server_delays == ServerDelays::Ignore => {
                 "waits that a server asks for are ignored".to_owned()
@@ -152,6 +172,11 @@ settings! {
         /// ```
         set(most: impl Into<Option<Duration>>) => most.into();
 
+        get {
+            /// Returns the longest total wait of a call at the gate, or `None` without a gate.
+            gate_wait_limit
+        }
+
         check |settings| above_zero("max_gate_wait", settings.max_gate_wait);
         explain |settings, worst| settings.max_gate_wait.filter(|_| worst.repeats()).map(|most| format!(
             "after several 429s in a row all callers wait together, each for at most {} in all",
@@ -174,6 +199,11 @@ settings! {
         /// # Ok::<(), http_retry::ConfigError>(())
         /// ```
         set(at_once: bool) => at_once;
+
+        get {
+            /// Returns `true` if a quota counts at the gate from the first response on, not only after a refusal.
+            obeys_quotas_at_once
+        }
     }
 
     methods: Methods {
@@ -198,6 +228,11 @@ settings! {
         /// RFC 9110 section 9.2.2: a client does not automatically repeat a request whose method is not idempotent,
         /// unless it knows that the request is, or that it was not applied.
         set(methods: Methods) => methods;
+
+        get {
+            /// Returns the methods that may be repeated after the server may have processed the request.
+            retried_methods
+        }
 
         explain |settings, worst| worst.repeats().then(|| match settings.methods {
             Methods::Idempotent => {
@@ -306,6 +341,11 @@ settings! {
         /// ```
         request(timeout: Duration) -> Duration => timeout, open if |settings| settings.attempt_timeout.is_none();
 
+        get {
+            /// Returns the longest time of one attempt, or `None` for any.
+            attempt_time_limit
+        }
+
         check |settings| settings.check_attempt();
         explain |settings, _| settings.attempt_timeout.map(|timeout| {
             let end = if settings.whole_answers > 0 { "end of such a body" } else { "response head" };
@@ -325,6 +365,36 @@ fn is_open(rules: &Rules, setting: &str, by_value: bool) -> bool {
 }
 
 impl Settings {
+    /// Refuses a limit that the caller has set and that has no effect.
+    pub(super) fn check_refused(&self, given: Option<u32>) -> Result<(), ConfigError> {
+        let Some(most) = given.filter(|most| *most > 0) else {
+            return Ok(());
+        };
+        let allowed = if self.max_gate_wait.is_none() {
+            "has no effect without a gate: set max_gate_wait too"
+        } else if self.max_retries == 0 {
+            "has no effect without retries: set max_attempts to 2 or more"
+        } else {
+            return Ok(());
+        };
+        Err(ConfigError::new("max_refused", most, allowed))
+    }
+
+    /// Returns the time limit of an attempt of a request with these settings of its own, if this much of its deadline
+    /// is left.
+    #[inline]
+    pub(super) fn attempt_limit(
+        &self,
+        own: Option<&RetryOverride>,
+        left: Option<Duration>,
+    ) -> Option<Duration> {
+        let timeout = own.and_then(|own| own.attempt_timeout);
+        match (timeout.or(self.attempt_timeout), left) {
+            (Some(timeout), Some(left)) => Some(timeout.min(left)),
+            (timeout, left) => timeout.or(left),
+        }
+    }
+
     fn check_attempt(&self) -> Result<(), ConfigError> {
         above_zero("attempt_timeout", self.attempt_timeout)?;
         match (self.attempt_timeout, self.deadline) {
