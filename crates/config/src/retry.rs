@@ -138,6 +138,15 @@ macro_rules! settings {
                 $($(let builder = set(builder, self.$level_field.as_ref(), $level_set);)?)+
                 builder
             }
+
+            /// Returns each key with its form in the schema, if its type says it.
+            #[cfg(test)]
+            pub(crate) fn forms() -> Vec<(&'static str, Option<serde_json::Value>)> {
+                vec![$((
+                    layer!(@key $field $($key)?),
+                    <$type as crate::retry::tests::Form>::form(),
+                )),+]
+            }
         }
 
         layer! { $name { $($field $(as $key)?,)+ $($level_field,)+ } }
