@@ -10,7 +10,7 @@
 )]
 pub trait SetOnPolicy {}
 
-/// Defines setters that cannot be called. It takes the names of the table of settings from the core.
+/// Defines setters that cannot be called, with the names that the core has for its builder's setters.
 macro_rules! policy_settings {
     ($($name:ident)+) => {
         $(

@@ -44,7 +44,10 @@ macro_rules! engine_settings {
         /// its successes. A retry waits for the store, and a first attempt only for its turn at the gate: at most the
         /// fleet's `wait`. The feature `redis` has a fleet on Redis or Valkey.
         #[must_use]
-        pub fn fleet(self, fleet: &(impl http_retry_core::adapter::SharedServices + Clone)) -> Self {
+        pub fn fleet(
+            self,
+            fleet: &(impl http_retry_core::adapter::SharedServices + Clone),
+        ) -> Self {
             self.with(|engine| engine.join(std::sync::Arc::new(fleet.clone())))
         }
 
@@ -77,10 +80,6 @@ macro_rules! engine_settings {
         }
 
         http_retry_core::setting_names! { crate::engine::policy_settings }
-        crate::engine::policy_settings! {
-            classify_error classifier dialect dialects hold_streams max_attempts on_exhausted retry_on rewrite rule
-            stop_on
-        }
 
         fn with(mut self, change: impl FnOnce(&mut crate::engine::Engine)) -> Self {
             // Copies the engine if clones of this adapter use it: they keep their settings.

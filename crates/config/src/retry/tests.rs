@@ -176,8 +176,20 @@ http_retry_core::setting_names!(list);
 /// Checks that a setting of the core is in documents.
 #[test]
 fn each_setting_of_a_policy_has_a_key() {
-    // Those in a block, or beside RETRY.
-    let elsewhere = ["max_server_delay", "max_gate_wait", "quotas_at_once"];
+    // Those that are in a block, beside RETRY, in code alone, or there under another name.
+    let elsewhere = [
+        "max_server_delay",
+        "max_gate_wait",
+        "quotas_at_once",
+        "classifier",
+        "dialect",
+        "dialects",
+        "header_rules",
+        "otherwise",
+        "rewrite",
+        "rule",
+        "server_delays",
+    ];
     let without: Vec<_> = SETTINGS
         .iter()
         .filter(|name| !Retry::KEYS.contains(name))

@@ -364,22 +364,5 @@ impl Settings {
 )]
 pub trait SetOnBuilder {}
 
-macro_rules! setters {
-    ($($name:ident)+) => {
-        impl RetryPolicy {
-            $(
-                #[doc(hidden)]
-                pub fn $name<T: SetOnBuilder>(&self, _: T) {}
-            )+
-        }
-    };
-}
-
-// Those of the table of settings are there already.
-setters! {
-    classify_error classifier credentials dialect dialects header_rules hold_streams max_attempts on_exhausted otherwise
-    retry_on rewrite rule server_delays stop_on
-}
-
 #[cfg(test)]
 mod tests;

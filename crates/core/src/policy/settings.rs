@@ -21,9 +21,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 settings! {
-    /// Passes the names of the settings that are a plain value to a macro, given by its path.
+    /// Passes the names of a policy's settings, which are those of its builder's setters, to a macro that is given by
+    /// its path.
     #[macro_export]
-    names setting_names;
+    names setting_names, with those of other setters:
+        classify_error classifier credentials dialect dialects header_rules hold_streams max_attempts on_exhausted
+        otherwise retry_on rewrite rule server_delays stop_on;
 
     max_retries: u32 {
         default 4;

@@ -5,7 +5,7 @@
 /// - `Settings`, which has a value for each, with their checks and their lines in an explanation,
 /// - `PartialSettings`, those that were set on a builder, the builder's setters and the policy's getters,
 /// - [`RetryOverride`](crate::RetryOverride), with those that a request may set,
-/// - a macro that passes their names to another one.
+/// - a macro that passes their names to another one, and hints for those who call a setter on a policy.
 ///
 /// A row has these parts, of which those after `set` may be left out:
 ///
@@ -27,7 +27,7 @@
 macro_rules! settings {
     (
         $(#[$about:meta])*
-        names $names:ident;
+        names $names:ident, with those of other setters: $($other:ident)+;
 
         $($setting:ident: $type:ty {
             default $default:expr;
@@ -135,6 +135,10 @@ macro_rules! settings {
                 #[doc(hidden)]
                 pub fn $setting<T: SetOnBuilder>(&self, _: T) {}
             )+
+            $(
+                #[doc(hidden)]
+                pub fn $other<T: SetOnBuilder>(&self, _: T) {}
+            )+
 
             $($(
                 $(#[$get_doc])*
@@ -223,7 +227,7 @@ macro_rules! settings {
         $(#[$about])*
         macro_rules! $names {
             ($receiver:path) => {
-                $receiver! { $($setting)+ }
+                $receiver! { $($setting)+ $($other)+ }
             };
         }
     };

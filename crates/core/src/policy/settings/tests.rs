@@ -17,7 +17,7 @@ struct RetryPolicyBuilder {
 }
 
 settings! {
-    names setting_names_of_this_test;
+    names setting_names_of_this_test, with those of other setters: rule;
 
     deadline: Option<Duration> {
         default None;
@@ -116,5 +116,5 @@ setting_names_of_this_test!(list);
 
 #[test]
 fn the_setting_is_among_the_names() {
-    assert_eq!(NAMES, ["deadline", "patience"]);
+    assert_eq!(NAMES, ["deadline", "patience", "rule"]);
 }
