@@ -409,8 +409,13 @@ impl RetryPolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{Reach, RetryPolicy};
-    use http::{HeaderMap, HeaderValue, StatusCode};
+    use crate::policy::rules::{Condition, DecidedBy, Rule};
+    use crate::policy::{DelaySource, Moment, Reach, RequestFacts, RetryPolicy};
+    use http::header::RETRY_AFTER;
+    use http::{HeaderMap, HeaderValue, Method, StatusCode};
+    use std::time::Duration;
+
+    const SEVEN_SECONDS: Duration = Duration::from_secs(7);
 
     /// A table of one row, as another crate could define it.
     struct Table {
@@ -483,6 +488,48 @@ mod tests {
         let text = policy.explain();
         let lines: Vec<&str> = text.lines().filter(|line| line.contains("table")).collect();
         assert_eq!(lines, ["  table own", "  table first", "  table second"]);
+    }
+
+    #[test]
+    fn the_first_dialect_decides_and_no_header_rule_after_it() {
+        let policy = RetryPolicy::builder()
+            .dialect(table("first", 403, Class::Permanent))
+            .dialect(table("second", 403, Class::Transient))
+            .build()
+            .unwrap();
+        let invited = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static("5"))]);
+        let judged = policy.classify(Outcome::response(StatusCode::FORBIDDEN, &invited));
+        assert_eq!(judged.class(), Class::Permanent);
+        assert_eq!(policy.row_of(&judged).as_deref(), Some("first[0]"));
+        // Without a dialect, a header rule makes a 403 that names a time a throttle.
+        let plain = RetryPolicy::background();
+        assert_eq!(class(&plain, 403, &invited), Class::Throttled);
+    }
+
+    #[test]
+    fn a_rule_tests_the_class_of_a_dialect_and_keeps_its_delay() {
+        let busy = Verdict::new(Class::Transient, Reach::Answered).asking_for(SEVEN_SECONDS);
+        let policy = RetryPolicy::builder()
+            .dialect(move |outcome: &Outcome<'_>| (outcome.status()? == 404).then_some(busy))
+            .rule(
+                Rule::when(
+                    Condition::status([404])
+                        .unwrap()
+                        .and(!Condition::retryable()),
+                )
+                .stop(),
+            )
+            .rule(Rule::when(Condition::retryable()).retry(RetryPolicy::background()))
+            .build()
+            .unwrap();
+        let headers = HeaderMap::new();
+        let facts = RequestFacts::of(&Method::GET, &headers).replayable(true);
+        let session = policy.session(facts, Duration::ZERO);
+        let judged = policy.classify(Outcome::response(StatusCode::NOT_FOUND, &headers));
+        let plan = session.plan(&judged, Moment::new(Duration::ZERO)).unwrap();
+        assert_eq!(plan.by, DecidedBy::Rule(1));
+        assert_eq!(plan.source(), DelaySource::Server);
+        assert!(plan.delay >= SEVEN_SECONDS);
     }
 
     #[test]
