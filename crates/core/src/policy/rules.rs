@@ -50,7 +50,7 @@ mod rule;
 
 pub use action::{Action, CannedResponse, Failover, Wait};
 pub use condition::{Condition, ErrorGroup, Value};
-pub(crate) use condition::{ConditionInput, SuccessBodyTest, lines, matches_glob, parts, values};
+pub(crate) use condition::{ConditionInput, Evidence, lines, matches_glob, parts, values};
 pub(crate) use rule::{NAME, is_name};
 pub use rule::{Rule, RuleBuilder};
 

@@ -300,22 +300,9 @@ pub(crate) struct ConditionInput<'a> {
     pub(crate) attempt: u32,
     pub(crate) method: Option<&'a Method>,
     pub(crate) idempotent: bool,
-    pub(crate) of_success: SuccessBodyTest,
-    /// Set if nothing more will be read: an unknown result then counts as one that does not hold.
-    pub(crate) is_final: bool,
-    /// Set if a body that is unread, incomplete or ambiguous decides nothing, not even behind a `not`.
-    pub(crate) certain: bool,
-}
-
-/// The result of body tests on a success.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SuccessBodyTest {
-    /// They do not hold: the body is never read.
-    Nothing,
-    /// They are undecided, even behind a `not`: the body is unread, cut off or not understood.
-    Unknown,
-    /// They are run as on a failure.
-    All,
+    pub(crate) evidence: Evidence,
+    /// Set if the bodies of successes may be read; if not, no test of them holds.
+    pub(crate) reads_successes: bool,
 }
 
 impl Condition {
@@ -392,18 +379,22 @@ impl ConditionInput<'_> {
         is_certain: impl Fn(&ErrorBody) -> bool,
         holds: impl Fn(&ErrorBody) -> bool,
     ) -> Option<bool> {
+        let body = self.outcome.body();
         if self.outcome.class() == Class::Success {
-            match self.of_success {
-                SuccessBodyTest::Nothing => return Some(false),
-                SuccessBodyTest::Unknown => return None,
-                SuccessBodyTest::All => {}
+            if !self.reads_successes {
+                return Some(false);
+            }
+            // A body that is cut off or not understood must not turn a success into a failure.
+            if self.evidence == Evidence::Head || !body.is_some_and(ErrorBody::is_understood) {
+                return None;
             }
         }
-        match self.outcome.body() {
+        match (self.evidence, body) {
             // Before the next arm: a body that can be read in two ways decides nothing here.
-            body if self.certain && !body.is_some_and(is_certain) => None,
-            Some(body) => Some(holds(body)),
-            None => self.is_final.then_some(false),
+            (Evidence::Certain, body) if !body.is_some_and(is_certain) => None,
+            (_, Some(body)) => Some(holds(body)),
+            (Evidence::Head, None) => None,
+            (Evidence::Body | Evidence::Certain, None) => Some(false),
         }
     }
 }

@@ -8,8 +8,8 @@ use crate::policy::decision::{
 use crate::policy::moment::Moment;
 use crate::policy::outcome::Outcome;
 use crate::policy::rules::{
-    Action, ChosenAction, ConditionInput, Counter, DecidedBy, Failover, ListMatch, OnExhausted,
-    Rule, SuccessBodyTest, Wait,
+    Action, ChosenAction, ConditionInput, Counter, DecidedBy, Evidence, Failover, ListMatch,
+    OnExhausted, Rule, Wait,
 };
 use crate::policy::{Class, Methods, RetryPolicy, RewriteBody};
 use http::{HeaderMap, HeaderName, StatusCode};
@@ -115,7 +115,7 @@ impl RetrySession {
             return ChosenAction::BY_CLASS;
         }
         // Nothing more will be read, so every condition is decided and `verdict` always finds an action.
-        let chosen = rules.verdict(&self.condition_input(outcome, true));
+        let chosen = rules.verdict(&self.condition_input(outcome, Evidence::Body));
         chosen.unwrap_or(ChosenAction::BY_CLASS)
     }
 
@@ -127,7 +127,7 @@ impl RetrySession {
     fn listed(&self, evaluation: &Evaluation<'_>) -> ListMatch {
         let rules = &evaluation.policy.0.rules;
         if rules.have_lists() {
-            rules.listed(&self.condition_input(evaluation.outcome, true))
+            rules.listed(&self.condition_input(evaluation.outcome, Evidence::Body))
         } else {
             ListMatch::Unlisted
         }
@@ -368,7 +368,7 @@ impl RetrySession {
         if outcome.body().is_some() || self.disabled.is_some() {
             return false;
         }
-        let input = self.condition_input(outcome, false);
+        let input = self.condition_input(outcome, Evidence::Head);
         let unread = |policy: &RetryPolicy| policy.0.rules.listed(&input) == ListMatch::Unread;
         match self.policy.0.rules.verdict(&input) {
             None => true,
@@ -384,16 +384,15 @@ impl RetrySession {
     pub(super) fn condition_input<'a>(
         &'a self,
         outcome: &'a Outcome<'a>,
-        is_final: bool,
+        evidence: Evidence,
     ) -> ConditionInput<'a> {
         ConditionInput {
             outcome,
             attempt: self.counts.resends.saturating_add(1),
             method: self.method.as_ref(),
             idempotent: self.is_idempotent(),
-            of_success: SuccessBodyTest::Nothing,
-            is_final,
-            certain: false,
+            evidence,
+            reads_successes: false,
         }
     }
 

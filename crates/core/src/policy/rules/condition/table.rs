@@ -1,8 +1,8 @@
 //! Conditions in the tables of a service: on one response, without a policy and its rules.
 
-use super::{Condition, ConditionInput, SuccessBodyTest, Test};
+use super::{Condition, ConditionInput, Test};
 use crate::error_body::{ErrorBody, Pointer};
-use crate::policy::classify::{Class, is_standard_success};
+use crate::policy::classify::is_standard_success;
 use crate::policy::outcome::Outcome;
 use crate::policy::request_facts::RequestLine;
 use std::fmt;
@@ -47,21 +47,14 @@ impl Condition {
     /// ```
     #[must_use]
     pub fn matches(&self, outcome: &Outcome<'_>, evidence: Evidence) -> Option<bool> {
-        let is_read_success = outcome.class() == Class::Success && evidence != Evidence::Head;
-        let body = outcome.body().filter(|_| is_read_success);
         self.holds(&ConditionInput {
             outcome,
             // Attempts count from 1, so no test of their number holds.
             attempt: 0,
             method: outcome.request().map(RequestLine::method),
             idempotent: false,
-            of_success: if body.is_some_and(ErrorBody::is_understood) {
-                SuccessBodyTest::All
-            } else {
-                SuccessBodyTest::Unknown
-            },
-            is_final: evidence != Evidence::Head,
-            certain: evidence == Evidence::Certain,
+            evidence,
+            reads_successes: true,
         })
     }
 

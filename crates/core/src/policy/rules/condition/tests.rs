@@ -3,15 +3,14 @@ use crate::error_body::ErrorBody;
 use crate::policy::outcome::Outcome;
 use http::{HeaderMap, HeaderName, StatusCode};
 
-fn holds(test: Test, outcome: &Outcome<'_>, is_final: bool) -> Option<bool> {
+fn holds(test: Test, outcome: &Outcome<'_>, evidence: Evidence) -> Option<bool> {
     Condition([test].into()).holds(&ConditionInput {
         outcome,
         attempt: 1,
         method: Some(&Method::GET),
         idempotent: true,
-        certain: false,
-        of_success: SuccessBodyTest::Nothing,
-        is_final,
+        evidence,
+        reads_successes: false,
     })
 }
 
@@ -27,11 +26,11 @@ fn status(range: RangeInclusive<u16>) -> Test {
 fn a_test_of_an_unread_body_is_undecided() {
     let headers = HeaderMap::new();
     let failed = Outcome::response(StatusCode::BAD_REQUEST, &headers);
-    assert_eq!(holds(message(), &failed, false), None);
-    assert_eq!(holds(message(), &failed, true), Some(false));
+    assert_eq!(holds(message(), &failed, Evidence::Head), None);
+    assert_eq!(holds(message(), &failed, Evidence::Body), Some(false));
     let body = ErrorBody::read(b"Please slow down now");
     let read = failed.with_body(&body);
-    assert_eq!(holds(message(), &read, false), Some(true));
+    assert_eq!(holds(message(), &read, Evidence::Head), Some(true));
 }
 
 #[test]
@@ -44,17 +43,30 @@ fn a_test_of_the_head_that_decides_makes_the_body_needless() {
             Condition([first].into()),
         ])
     };
-    assert_eq!(holds(when(status(500..=599)), &failed, false), Some(false));
-    assert_eq!(holds(when(status(400..=499)), &failed, false), None);
+    assert_eq!(
+        holds(when(status(500..=599)), &failed, Evidence::Head),
+        Some(false)
+    );
+    assert_eq!(
+        holds(when(status(400..=499)), &failed, Evidence::Head),
+        None
+    );
     let either = |second| {
         Test::Any(vec![
             Condition([message()].into()),
             Condition([second].into()),
         ])
     };
-    assert_eq!(holds(either(status(400..=499)), &failed, false), Some(true));
     assert_eq!(
-        holds(Test::Not(Condition([message()].into())), &failed, false),
+        holds(either(status(400..=499)), &failed, Evidence::Head),
+        Some(true)
+    );
+    assert_eq!(
+        holds(
+            Test::Not(Condition([message()].into())),
+            &failed,
+            Evidence::Head
+        ),
         None
     );
 }
@@ -63,7 +75,7 @@ fn a_test_of_the_head_that_decides_makes_the_body_needless() {
 fn a_body_test_does_not_hold_for_a_success() {
     let headers = HeaderMap::new();
     let fine = Outcome::response(StatusCode::OK, &headers);
-    assert_eq!(holds(message(), &fine, false), Some(false));
+    assert_eq!(holds(message(), &fine, Evidence::Head), Some(false));
 }
 
 #[test]
@@ -75,7 +87,7 @@ fn a_header_test_checks_presence_or_a_whole_value() {
         let values = values.map(|value| vec![value.to_owned()]);
         let wanted = values.map_or(ValueTest::Present, ValueTest::Is);
         let test = HeadTest::new(HeaderName::from_static(name), wanted);
-        holds(Test::Header(vec![test]), &outcome, true)
+        holds(Test::Header(vec![test]), &outcome, Evidence::Body)
     };
     assert_eq!(test("x-reason", None), Some(true));
     assert_eq!(test("x-reason", Some("busy")), Some(true));
