@@ -2,7 +2,7 @@
 
 mod rules;
 use super::classifier::Classify;
-use super::rules::{Origin, Rule};
+use super::rules::Origin;
 use super::settings::{PartialSettings, above_zero};
 use super::verdict::Verdict;
 use super::{IntoVerdict, Outcome, OwnError, RetryPolicy, Rewrite, Settings, StreamHolder};
@@ -38,7 +38,6 @@ pub struct RetryPolicyBuilder {
     pub(super) given: PartialSettings,
     /// The alternative to `max_retries`.
     max_attempts: Option<u32>,
-    rules: Vec<Rule>,
     origins: Vec<Origin>,
     /// The first error of a setter.
     error: Option<ConfigError>,
@@ -65,7 +64,6 @@ impl RetryPolicy {
             settings: Arc::clone(&self.0),
             given: PartialSettings::default(),
             max_attempts: None,
-            rules: self.0.rules.list.to_vec(),
             origins: self.0.rules.origins.to_vec(),
             error: None,
         }
@@ -279,7 +277,6 @@ impl RetryPolicyBuilder {
         settings.never &= settings.max_retries == 0;
         // The origins show what was changed.
         settings.changed = self.origins.is_empty();
-        settings.rules.list = self.rules.into();
         settings.rules.origins = self.origins.into();
         settings.check()?;
         settings.check_streams()?;

@@ -1,6 +1,7 @@
-//! Classifiers, which judge outcomes before the standard tables.
+//! Classifiers, which judge outcomes before the standard tables, and choose the action that follows.
 //!
-//! A policy has one ordered list of them, [`Classifiers`]. The first that returns a verdict decides:
+//! A policy has one ordered list of them, [`Classifiers`], which is gone through twice. First for the meaning of an
+//! outcome, where the first that returns a verdict decides:
 //!
 //! 1. those of [`RetryPolicyBuilder::classify`](crate::RetryPolicyBuilder::classify) and
 //!    [`classifier`](crate::RetryPolicyBuilder::classifier), in the order of the calls;
@@ -8,9 +9,14 @@
 //!    header rule overrules them;
 //! 3. the header rules;
 //! 4. the standard tables.
+//!
+//! Then for the action, where the first [`Rule`] whose condition holds decides; the condition may test the class that
+//! the first pass found. Those of [`RetryPolicyBuilder::rule`](crate::RetryPolicyBuilder::rule) come last in the list.
+//! If no rule holds, [`RetryPolicyBuilder::otherwise`](crate::RetryPolicyBuilder::otherwise) does.
 
 use super::classify::Class;
 use super::outcome::Outcome;
+use super::rules::{Action, ConditionInput, DecidedBy, Rule};
 use super::verdict::{self, RowId, Verdict};
 use super::{IntoVerdict, RetryPolicy};
 use crate::error::ConfigError;
@@ -28,8 +34,8 @@ use std::sync::Arc;
 /// It runs once for each attempt, and again only on new evidence: after the start of the response's body or the error's
 /// message has been read, and after an attempt that ran out of time could not be cut and has ended.
 ///
-/// Only [`classify`](Self::classify) is required. The other methods serve a service's own tables: a `Dialect` is a
-/// classifier that uses all of them.
+/// Only [`classify`](Self::classify) is required. The other methods serve rules and a service's own tables: a [`Rule`]
+/// and a `Dialect` are classifiers, too.
 ///
 /// ```
 /// use http::StatusCode;
@@ -93,6 +99,39 @@ pub trait Classify: Send + Sync + 'static {
     /// ([`RetryReport::stopped_by`](crate::RetryReport::stopped_by)). Default `None`: its name says enough.
     fn row_origin(&self, row: u32) -> Option<Arc<str>> {
         let _ = row;
+        None
+    }
+
+    /// Returns its rule: an action on outcomes that meet a condition. Default none. A [`Rule`] is a classifier with a
+    /// rule and no verdicts.
+    ///
+    /// Rules are tried after all verdicts, in the order of the classifiers. The first that holds decides, and its
+    /// condition may test the class of the outcome. `build` does not check this rule; [`check`](Self::check) does.
+    ///
+    /// ```
+    /// use http_retry::policy::{Classify, Scope, Verdict};
+    /// use http_retry::rules::{Condition, Rule};
+    /// use http_retry::{Class, Outcome, Reach, RetryPolicy};
+    ///
+    /// /// A shop that closes with a 423: no call is worth a retry until it opens again.
+    /// struct Shop(Rule);
+    ///
+    /// impl Classify for Shop {
+    ///     fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
+    ///         let closed = Verdict::new(Class::Throttled, Reach::Refused).scope(Scope::Account);
+    ///         (outcome.status()? == 423).then_some(closed)
+    ///     }
+    ///
+    ///     fn rule(&self) -> Option<&Rule> {
+    ///         Some(&self.0)
+    ///     }
+    /// }
+    ///
+    /// let shop = Shop(Rule::when(Condition::status([423])?).named("closed").stop());
+    /// let policy = RetryPolicy::builder().classifier(shop).build()?;
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    fn rule(&self) -> Option<&Rule> {
         None
     }
 
@@ -160,6 +199,10 @@ impl Classify for Arc<dyn Classify> {
         (**self).row_origin(row)
     }
 
+    fn rule(&self) -> Option<&Rule> {
+        (**self).rule()
+    }
+
     fn key_header(&self) -> Option<HeaderName> {
         (**self).key_header()
     }
@@ -177,14 +220,17 @@ impl Classify for Arc<dyn Classify> {
     }
 }
 
-/// The classifiers of a policy, in the order in which they are called.
+/// The classifiers of a policy, in the order in which they are called: the caller's own, the dialects, the rules.
 #[derive(Clone)]
 pub(super) struct Classifiers {
     list: Vec<Arc<dyn Classify>>,
     /// The index of the first dialect; no header rule overrules the classifiers before it.
     first_dialect: usize,
+    /// The index of the first of the policy's rules.
+    first_rule: usize,
     pub(super) header_rules: bool,
     // Derived from the list whenever it changes, so that no request has to walk it.
+    has_rules: bool,
     judges_successes: bool,
     key_header: Option<HeaderName>,
     quotes_keys: bool,
@@ -196,7 +242,9 @@ impl Default for Classifiers {
         Self {
             list: Vec::new(),
             first_dialect: 0,
+            first_rule: 0,
             header_rules: true,
+            has_rules: false,
             judges_successes: false,
             key_header: None,
             quotes_keys: false,
@@ -210,16 +258,25 @@ impl Classifiers {
         // Before the dialects, whatever the order of the calls.
         self.list.insert(self.first_dialect, classifier);
         self.first_dialect = self.first_dialect.saturating_add(1);
+        self.first_rule = self.first_rule.saturating_add(1);
         self.update();
     }
 
     /// Adds a dialect, which the header rules may overrule.
     pub(super) fn add_dialect(&mut self, dialect: Arc<dyn Classify>) {
-        self.list.push(dialect);
+        self.list.insert(self.first_rule, dialect);
+        self.first_rule = self.first_rule.saturating_add(1);
         self.update();
     }
 
+    /// Adds a rule after the others.
+    pub(super) fn add_rule(&mut self, rule: Rule) {
+        self.list.push(Arc::new(rule));
+        self.has_rules = true;
+    }
+
     fn update(&mut self) {
+        self.has_rules = self.list.iter().any(|one| one.rule().is_some());
         let mut all = self.list.iter();
         self.judges_successes = all.any(Classify::judges_successes);
         self.key_header = self.list.iter().find_map(Classify::key_header);
@@ -229,6 +286,36 @@ impl Classifiers {
 
     pub(super) fn is_empty(&self) -> bool {
         self.list.is_empty()
+    }
+
+    #[inline]
+    pub(super) fn has_rules(&self) -> bool {
+        self.has_rules
+    }
+
+    /// Returns all rules, in the order in which they are tried.
+    pub(super) fn rules(&self) -> impl Iterator<Item = &Rule> {
+        self.list.iter().filter_map(Classify::rule)
+    }
+
+    /// Returns the rule of the classifier at this index.
+    pub(super) fn rule(&self, index: usize) -> Option<&Rule> {
+        self.list.get(index)?.rule()
+    }
+
+    /// Returns the index of the first classifier whose rule holds, `Some(None)` if none does, and `None` if that depends
+    /// on parts that have not been read yet.
+    fn first_rule(&self, input: &ConditionInput<'_>) -> Option<Option<usize>> {
+        for (index, classifier) in self.list.iter().enumerate() {
+            let Some(rule) = classifier.rule() else {
+                continue;
+            };
+            // An undecided rule ends the search: no later rule may decide before it.
+            if rule.when.holds(input)? {
+                return Some(Some(index));
+            }
+        }
+        Some(None)
     }
 
     /// Returns the first verdict on an outcome, or `None` if no classifier has one.
@@ -277,8 +364,18 @@ impl Classifiers {
             .or_else(|| classifier.row_name(row.row))
     }
 
+    /// Returns the lines of [`RetryPolicy::explain`](crate::RetryPolicy::explain).
     pub(super) fn lines(&self) -> impl Iterator<Item = String> {
-        self.list.iter().flat_map(Classify::describe)
+        let plain = "no header rules: the status alone decides what a response means";
+        let plain = (!self.header_rules).then(|| plain.to_owned());
+        let (judging, rules) = self
+            .list
+            .split_at_checked(self.first_rule)
+            .unwrap_or_default();
+        let judging = judging.iter().flat_map(Classify::describe);
+        judging
+            .chain(plain)
+            .chain(rules.iter().flat_map(Classify::describe))
     }
 
     #[inline]
@@ -357,6 +454,18 @@ impl RetryPolicy {
         self.0.classifiers.verdict(outcome)
     }
 
+    /// Returns the source of the action on a judged outcome: the first rule that holds, or what the policy does
+    /// otherwise. `None` if that depends on parts that have not been read yet.
+    pub(in crate::policy) fn decide(&self, input: &ConditionInput<'_>) -> Option<DecidedBy> {
+        let rule = self.0.classifiers.first_rule(input)?;
+        let by = rule.map_or(DecidedBy::Otherwise, DecidedBy::Rule);
+        Some(match self.action_of(by) {
+            // Whoever leaves an outcome to its class leaves it to the policy.
+            Action::Classify => DecidedBy::Policy,
+            _ => by,
+        })
+    }
+
     /// Returns `true` if a classifier may judge a response whose status is a success.
     #[inline]
     pub(crate) fn judges_successes(&self) -> bool {
@@ -410,7 +519,9 @@ impl RetryPolicy {
 mod tests {
     use super::*;
     use crate::policy::rules::{Condition, DecidedBy, Rule};
-    use crate::policy::{DelaySource, Moment, Reach, RequestFacts, RetryPolicy};
+    use crate::policy::{
+        DelaySource, Moment, Reach, RequestFacts, RetryPlan, RetryPolicy, StopReason,
+    };
     use http::header::RETRY_AFTER;
     use http::{HeaderMap, HeaderValue, Method, StatusCode};
     use std::time::Duration;
@@ -522,14 +633,74 @@ mod tests {
             .rule(Rule::when(Condition::retryable()).retry(RetryPolicy::background()))
             .build()
             .unwrap();
+        let plan = plan_after(&policy, StatusCode::NOT_FOUND).unwrap();
+        assert!(matches!(plan.by, DecidedBy::Rule(_)));
+        assert_eq!(plan.source(), DelaySource::Server);
+        assert!(plan.delay >= SEVEN_SECONDS);
+    }
+
+    /// A classifier with a verdict on 404 and a rule of its own.
+    struct Ruled(Rule);
+
+    impl Classify for Ruled {
+        fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
+            let lost = Verdict::new(Class::Transient, Reach::Answered);
+            (outcome.status()? == 404).then_some(lost)
+        }
+
+        fn rule(&self) -> Option<&Rule> {
+            Some(&self.0)
+        }
+
+        fn check(&self) -> Result<(), ConfigError> {
+            self.0.check()
+        }
+    }
+
+    fn plan_after(policy: &RetryPolicy, status: StatusCode) -> Result<RetryPlan, StopReason> {
         let headers = HeaderMap::new();
         let facts = RequestFacts::of(&Method::GET, &headers).replayable(true);
         let session = policy.session(facts, Duration::ZERO);
-        let judged = policy.classify(Outcome::response(StatusCode::NOT_FOUND, &headers));
-        let plan = session.plan(&judged, Moment::new(Duration::ZERO)).unwrap();
-        assert_eq!(plan.by, DecidedBy::Rule(1));
-        assert_eq!(plan.source(), DelaySource::Server);
-        assert!(plan.delay >= SEVEN_SECONDS);
+        let judged = policy.classify(Outcome::response(status, &headers));
+        session.plan(&judged, Moment::new(Duration::ZERO))
+    }
+
+    #[test]
+    fn the_rule_of_a_classifier_precedes_those_of_the_policy() {
+        let retryable = || Rule::when(Condition::retryable());
+        let policy = RetryPolicy::builder()
+            .rule(retryable().retry(RetryPolicy::background()))
+            .classifier(Ruled(retryable().stop()))
+            .build()
+            .unwrap();
+        let stopped = plan_after(&policy, StatusCode::NOT_FOUND).unwrap_err();
+        assert_eq!(stopped, StopReason::Stopped);
+        // It has no word where the classifier leaves an outcome to the tables.
+        let gone = plan_after(&policy, StatusCode::GONE).unwrap_err();
+        assert_eq!(gone, StopReason::NotRetryable);
+    }
+
+    #[test]
+    fn build_refuses_a_classifier_whose_rule_cannot_work() {
+        let unnamed = || Rule::when(Condition::retryable()).named("").stop();
+        for builder in [
+            RetryPolicy::builder().classifier(Ruled(unnamed())),
+            RetryPolicy::builder().classifier(unnamed()),
+            RetryPolicy::builder().rule(unnamed()),
+        ] {
+            assert_eq!(builder.build().unwrap_err().field(), "rules[0].name");
+        }
+    }
+
+    #[cfg(feature = "json")]
+    #[test]
+    fn the_locations_of_rules_are_looked_up_with_those_of_tables() {
+        let busy = Condition::json("/error/code", "busy").unwrap();
+        let policy = RetryPolicy::builder().rule(Rule::when(busy).stop());
+        let headers = HeaderMap::new();
+        let failed = Outcome::response(StatusCode::CONFLICT, &headers);
+        let pointers = policy.build().unwrap().pointers(&failed);
+        assert_eq!(pointers, [Pointer::parse("/error/code").unwrap()]);
     }
 
     #[test]

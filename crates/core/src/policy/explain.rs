@@ -110,16 +110,6 @@ impl Settings {
         for line in self.classifiers.lines() {
             writeln!(text, "  {line}")?;
         }
-        if !self.classifiers.header_rules {
-            writeln!(
-                text,
-                "  no header rules: the status alone decides what a response means"
-            )?;
-        }
-        for rule in self.rules.list.iter() {
-            let name = rule.name().unwrap_or_default();
-            writeln!(text, "  rule {name}: {}", rule.action)?;
-        }
         match &self.rules.otherwise {
             Action::Classify => {}
             // That of a document is shown by its origin.

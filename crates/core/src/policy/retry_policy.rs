@@ -87,46 +87,19 @@ impl RetryPolicy {
         self.0.streams.as_deref()
     }
 
-    /// Returns `true` if a canned response may replace the last outcome.
-    #[must_use]
-    #[inline]
-    pub fn may_respond(&self) -> bool {
-        self.0.rules.may_respond()
-    }
-
-    /// Returns `true` if an error of this crate may replace a response.
-    #[must_use]
-    #[inline]
-    pub fn may_fail(&self) -> bool {
-        self.0.rules.may_fail()
-    }
-
-    /// Returns `true` if anything but the outcome's class and the lists decides.
-    pub(super) fn has_rules(&self) -> bool {
-        self.0.rules.decide_anything()
-    }
-
     pub(crate) fn rules(&self) -> &Rules {
         &self.0.rules
-    }
-
-    /// Returns `true` if a request may be sent again after its limit of retries: by a rule, or to another service.
-    #[must_use]
-    #[inline]
-    pub fn resends_beyond_its_limit(&self) -> bool {
-        self.0.rules.resend_beyond_the_limit()
     }
 
     /// Returns `true` if every success by the standard tables stays one under this policy.
     pub(crate) fn takes_successes_as_they_are(&self) -> bool {
         let Rules {
-            list,
             otherwise,
             retry_on,
             ..
         } = &self.0.rules;
         // `stop_on` only prevents retries, and other actions leave a success as it is.
-        list.is_empty() && retry_on.is_none() && !matches!(otherwise, Action::Fail)
+        !self.0.classifiers.has_rules() && retry_on.is_none() && !matches!(otherwise, Action::Fail)
     }
 
     /// Returns `true` if retries are off, and nothing else sends a request again or replaces its outcome.

@@ -54,7 +54,7 @@ pub(crate) use condition::{ConditionInput, Evidence, lines, matches_glob, parts,
 pub(crate) use rule::{NAME, is_name};
 pub use rule::{Rule, RuleBuilder};
 
-use super::{Class, RetryPolicy};
+use super::{Class, Outcome, RetryPolicy};
 use condition::{all, any};
 use http::{HeaderMap, HeaderName};
 use std::borrow::Cow;
@@ -63,7 +63,6 @@ use std::sync::Arc;
 /// The settings of a policy beyond numbers; empty by default.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Rules {
-    pub(crate) list: Arc<[Rule]>,
     /// The action if no rule holds.
     pub(crate) otherwise: Action,
     /// If set, only these outcomes are retried when no rule holds, whatever their class.
@@ -113,107 +112,88 @@ pub enum ServerDelays {
 pub(crate) enum DecidedBy {
     /// The policy itself.
     Policy,
-    /// One of its rules.
+    /// The rule of the classifier at this index.
     Rule(usize),
     /// The policy's action for outcomes that no rule covers.
     Otherwise,
 }
 
-/// The action on an outcome, and the source of that decision.
-#[derive(Clone, Copy)]
-pub(in crate::policy) struct ChosenAction<'a> {
-    pub(in crate::policy) action: &'a Action,
-    pub(in crate::policy) by: DecidedBy,
-}
-
-impl<'a> ChosenAction<'a> {
-    /// The choice of a policy without rules.
-    pub(in crate::policy) const BY_CLASS: Self = Self {
-        action: &Action::Classify,
-        by: DecidedBy::Policy,
-    };
-
-    /// Returns the choice of an action. [`Action::Classify`] counts as the policy's own choice, whatever its source.
-    fn new(action: &'a Action, by: DecidedBy) -> Self {
-        match action {
-            Action::Classify => Self::BY_CLASS,
-            _ => Self { action, by },
-        }
+impl RetryPolicy {
+    /// Returns the rules, in the order in which they are tried.
+    pub(crate) fn all_rules(&self) -> impl Iterator<Item = &Rule> {
+        self.0.classifiers.rules()
     }
-}
 
-impl Rules {
+    /// Returns every action that may be taken.
+    fn actions(&self) -> impl Iterator<Item = &Action> {
+        let otherwise = [&self.0.rules.otherwise];
+        self.all_rules().map(Rule::action).chain(otherwise)
+    }
+
     /// Returns `true` if anything but the outcome's class and the lists decides.
-    pub(in crate::policy) fn decide_anything(&self) -> bool {
-        !self.list.is_empty() || !matches!(self.otherwise, Action::Classify)
-    }
-
-    /// Returns `true` if lists decide along with the outcome's class.
-    pub(in crate::policy) fn have_lists(&self) -> bool {
-        self.retry_on.is_some() || !self.stop_on.is_empty()
+    pub(in crate::policy) fn has_rules(&self) -> bool {
+        self.0.classifiers.has_rules() || !matches!(self.0.rules.otherwise, Action::Classify)
     }
 
     /// Returns `true` if a canned response may replace the last outcome.
-    pub(in crate::policy) fn may_respond(&self) -> bool {
-        let actions = self.list.iter().map(|rule| &rule.action);
-        let mut actions = actions.chain([&self.otherwise]);
-        matches!(self.on_exhausted, OnExhausted::Respond(_))
-            || actions.any(|action| match action {
+    #[must_use]
+    pub fn may_respond(&self) -> bool {
+        matches!(self.0.rules.on_exhausted, OnExhausted::Respond(_))
+            || self.actions().any(|action| match action {
                 Action::Retry(policy) => policy.may_respond(),
                 _ => false,
             })
     }
 
     /// Returns `true` if an error of this crate may replace a response.
-    pub(in crate::policy) fn may_fail(&self) -> bool {
-        let actions = self.list.iter().map(|rule| &rule.action);
-        let mut actions = actions.chain([&self.otherwise]);
-        matches!(self.on_exhausted, OnExhausted::Fail)
-            || actions.any(|action| match action {
+    #[must_use]
+    pub fn may_fail(&self) -> bool {
+        matches!(self.0.rules.on_exhausted, OnExhausted::Fail)
+            || self.actions().any(|action| match action {
                 Action::Fail | Action::ByOutcome => true,
                 Action::Retry(policy) => policy.may_fail(),
                 _ => false,
             })
     }
 
-    /// Returns `true` if a request may be sent again after its limit of retries is reached.
-    pub(in crate::policy) fn resend_beyond_the_limit(&self) -> bool {
-        !self.list.is_empty()
-            || matches!(self.otherwise, Action::Retry(_))
-            || matches!(self.on_exhausted, OnExhausted::Failover { .. })
+    /// Returns `true` if a request may be sent again after its limit of retries: by a rule, or to another service.
+    #[must_use]
+    #[inline]
+    pub fn resends_beyond_its_limit(&self) -> bool {
+        let rules = &self.0.rules;
+        self.0.classifiers.has_rules()
+            || matches!(rules.otherwise, Action::Retry(_))
+            || matches!(rules.on_exhausted, OnExhausted::Failover { .. })
     }
 
-    /// Returns the action of the first rule that holds, or `None` if it depends on parts that have not been read yet.
-    pub(in crate::policy) fn verdict(
-        &self,
-        input: &ConditionInput<'_>,
-    ) -> Option<ChosenAction<'_>> {
-        for (index, rule) in self.list.iter().enumerate() {
-            // An undecided rule ends the search: no later rule may decide before it.
-            if rule.when.holds(input)? {
-                return Some(ChosenAction::new(&rule.action, DecidedBy::Rule(index)));
+    /// Returns the action that a decision stands for.
+    pub(in crate::policy) fn action_of(&self, by: DecidedBy) -> &Action {
+        match by {
+            DecidedBy::Policy => &Action::Classify,
+            DecidedBy::Rule(index) => {
+                let rule = self.0.classifiers.rule(index);
+                rule.map_or(&Action::Classify, Rule::action)
             }
+            DecidedBy::Otherwise => &self.0.rules.otherwise,
         }
-        let success = input.outcome.class() == Class::Success;
-        let action = match &self.otherwise {
-            // Outcomes that no rule covers are retried only if they failed.
-            Action::Retry(_) if success => &Action::Accept,
-            action => action,
-        };
-        Some(ChosenAction::new(action, DecidedBy::Otherwise))
     }
 
-    /// Returns the policy that a rule retries by, or `None` if it has none of its own.
-    pub(in crate::policy) fn policy_by(&self, by: DecidedBy) -> Option<&RetryPolicy> {
-        let action = match by {
-            DecidedBy::Policy => return None,
-            DecidedBy::Rule(rule) => &self.list.get(rule)?.action,
-            DecidedBy::Otherwise => &self.otherwise,
-        };
-        match action {
-            Action::Retry(policy) => Some(policy),
-            _ => None,
+    /// Returns the action on an outcome that was decided on.
+    pub(in crate::policy) fn action_on(&self, outcome: &Outcome<'_>, by: DecidedBy) -> &Action {
+        match self.action_of(by) {
+            // Outcomes that no rule covers are retried only if they failed.
+            Action::Retry(_) if by == DecidedBy::Otherwise && outcome.class() == Class::Success => {
+                &Action::Accept
+            }
+            action => action,
         }
+    }
+}
+
+impl Rules {
+    /// Returns `true` if lists decide along with the outcome's class.
+    pub(in crate::policy) fn have_lists(&self) -> bool {
+        self.retry_on.is_some() || !self.stop_on.is_empty()
     }
 
     /// Returns the place in a document where a setting comes from, or the setting itself if code has set it.

@@ -174,7 +174,7 @@ impl<'a> Sources<'a> {
             apart: Vec::new(),
             waits: Vec::new(),
         };
-        for rule in first.rules.list.iter() {
+        for rule in first.classifiers.rules() {
             sources.add_rule(rule);
             // No outcome gets past such a rule.
             if rule.when.is_always() {

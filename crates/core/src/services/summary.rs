@@ -111,15 +111,13 @@ fn summary<'a>(
 }
 
 fn rules(policy: &RetryPolicy) -> Vec<(String, String)> {
-    let rules = policy.rules();
-    let named = rules.list.iter();
-    let named = named.map(|rule| {
+    let named = policy.all_rules().map(|rule| {
         (
             rule.name().unwrap_or_default().to_owned(),
             rule.action.to_string(),
         )
     });
-    let otherwise = match &rules.otherwise {
+    let otherwise = match &policy.rules().otherwise {
         Action::Classify => None,
         otherwise => Some(("otherwise".to_owned(), otherwise.to_string())),
     };

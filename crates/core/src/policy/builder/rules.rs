@@ -29,12 +29,9 @@ impl RetryPolicyBuilder {
     ///     .build()?;
     /// # Ok::<(), http_retry::ConfigError>(())
     /// ```
-    pub fn rule(mut self, rule: Rule) -> Self {
-        match rule.after(&self.rules) {
-            Ok(rule) => {
-                self.rules.push(rule);
-                self
-            }
+    pub fn rule(self, rule: Rule) -> Self {
+        match rule.after(self.settings.classifiers.rules()) {
+            Ok(rule) => self.with(|settings| settings.classifiers.add_rule(rule)),
             Err(error) => self.refuse(error),
         }
     }
@@ -202,7 +199,7 @@ impl RetryPolicyBuilder {
 
 impl Settings {
     pub(super) fn check_waits(&self) -> Result<(), ConfigError> {
-        let rules = self.rules.list.iter();
+        let rules = self.classifiers.rules();
         let waits = rules.filter_map(|rule| match &rule.action {
             Action::Wait(wait) => Some((rule.name().unwrap_or_default(), wait)),
             _ => None,

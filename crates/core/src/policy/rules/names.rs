@@ -1,6 +1,6 @@
 //! The names in a policy's rules.
 
-use super::{Action, OnExhausted, Rules};
+use super::{Action, OnExhausted};
 use crate::policy::RetryPolicy;
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ impl RetryPolicy {
     #[must_use]
     pub fn names_used(&self) -> NamesUsed<'_> {
         let mut names = NamesUsed::default();
-        self.rules().names(&mut names);
+        self.collect_names(&mut names);
         for names in [
             &mut names.failovers,
             &mut names.budgets,
@@ -46,21 +46,21 @@ impl NamesUsed<'_> {
     }
 }
 
-impl Rules {
-    /// Collects the names that these rules and the policies that they retry by use.
-    fn names<'a>(&'a self, names: &mut NamesUsed<'a>) {
-        names.budgets.extend(&self.budget);
-        match &self.on_exhausted {
+impl RetryPolicy {
+    /// Collects the names that the policy and those that its rules retry by use.
+    fn collect_names<'a>(&'a self, names: &mut NamesUsed<'a>) {
+        let rules = self.rules();
+        names.budgets.extend(&rules.budget);
+        match &rules.on_exhausted {
             OnExhausted::Failover { to, .. } => names.failovers.push(&to.service),
             OnExhausted::DeadLetter { name } => names.dead_letters.push(name),
             _ => {}
         }
-        let actions = self.list.iter().map(|rule| &rule.action);
-        for action in actions.chain([&self.otherwise]) {
+        for action in self.actions() {
             match action {
                 Action::Failover(to) => names.failovers.push(&to.service),
                 // One level deep: such a policy has no rules of its own.
-                Action::Retry(policy) => policy.rules().names(names),
+                Action::Retry(policy) => policy.collect_names(names),
                 _ => {}
             }
         }

@@ -3,8 +3,8 @@
 use super::action::{Action, Failover, Wait};
 use super::condition::Condition;
 use crate::error::ConfigError;
-use crate::policy::RetryPolicy;
 use crate::policy::framing::check_set_headers;
+use crate::policy::{Classify, Outcome, Pointer, RetryPolicy, Verdict};
 use http::HeaderMap;
 use std::sync::Arc;
 
@@ -103,8 +103,14 @@ impl Rule {
     }
 
     /// Returns this rule with its name, as the next one after `others`, or an error if it has no effect.
-    pub(crate) fn after(self, others: &[Self]) -> Result<Self, ConfigError> {
-        let path = format!("rules[{}]", others.len());
+    pub(crate) fn after<'a>(
+        self,
+        others: impl Iterator<Item = &'a Self>,
+    ) -> Result<Self, ConfigError> {
+        let (index, last) = others.fold((0_usize, None), |(index, _), other| {
+            (index.saturating_add(1), Some(other))
+        });
+        let path = format!("rules[{index}]");
         let name = self.name.clone().unwrap_or_else(|| path.as_str().into());
         let refuse = |field: &str, given: &str, allowed| {
             Err(ConfigError::new(format!("{path}{field}"), given, allowed))
@@ -113,7 +119,7 @@ impl Rule {
             return refuse(".name", "this name", NAME);
         }
         // Looking at the last rule is enough: none was added after a rule that takes every outcome.
-        if others.last().is_some_and(|other| other.when.is_always()) {
+        if last.is_some_and(|other| other.when.is_always()) {
             let allowed = "is never reached: a rule before it takes every outcome";
             return refuse("", &name, allowed);
         }
@@ -136,6 +142,34 @@ impl Rule {
             name: Some(name),
             ..self
         })
+    }
+}
+
+/// A rule gives an outcome no meaning: it acts on the one that others have given.
+impl Classify for Rule {
+    fn classify(&self, _: &Outcome<'_>) -> Option<Verdict> {
+        None
+    }
+
+    fn judges_successes(&self) -> bool {
+        false
+    }
+
+    fn pointers(&self, _: &Outcome<'_>) -> Vec<Pointer> {
+        self.when.pointers()
+    }
+
+    fn rule(&self) -> Option<&Rule> {
+        Some(self)
+    }
+
+    fn describe(&self) -> Vec<String> {
+        let name = self.name().unwrap_or_default();
+        vec![format!("rule {name}: {}", self.action)]
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        self.clone().after(std::iter::empty()).map(drop)
     }
 }
 

@@ -8,8 +8,8 @@ use crate::policy::decision::{
 use crate::policy::moment::Moment;
 use crate::policy::outcome::Outcome;
 use crate::policy::rules::{
-    Action, ChosenAction, ConditionInput, Counter, DecidedBy, Evidence, Failover, ListMatch,
-    OnExhausted, Rule, Wait,
+    Action, ConditionInput, Counter, DecidedBy, Evidence, Failover, ListMatch, OnExhausted, Rule,
+    Wait,
 };
 use crate::policy::{Class, Methods, RetryPolicy, RewriteBody};
 use http::{HeaderMap, HeaderName, StatusCode};
@@ -40,7 +40,8 @@ impl Evaluation<'_> {
 impl RetrySession {
     /// Plans what follows from an outcome, or returns the end of the request with the source of that decision.
     pub(crate) fn judge(&self, outcome: &Outcome<'_>, moment: Moment) -> Result<RetryPlan, Stop> {
-        let ChosenAction { action, by } = self.chosen_action(outcome);
+        let by = self.decision_on(outcome);
+        let action = self.policy.action_on(outcome, by);
         let evaluation = self.evaluation(by, outcome, moment);
         let planned = match action {
             // First, since a session without retries ends whatever a rule says.
@@ -109,14 +110,13 @@ impl RetrySession {
         }
     }
 
-    fn chosen_action(&self, outcome: &Outcome<'_>) -> ChosenAction<'_> {
-        let rules = &self.policy.0.rules;
-        if self.disabled.is_some() || !rules.decide_anything() {
-            return ChosenAction::BY_CLASS;
+    fn decision_on(&self, outcome: &Outcome<'_>) -> DecidedBy {
+        if self.disabled.is_some() || !self.policy.has_rules() {
+            return DecidedBy::Policy;
         }
-        // Nothing more will be read, so every condition is decided and `verdict` always finds an action.
-        let chosen = rules.verdict(&self.condition_input(outcome, Evidence::Body));
-        chosen.unwrap_or(ChosenAction::BY_CLASS)
+        // Nothing more will be read, so every condition is decided.
+        let input = self.condition_input(outcome, Evidence::Body);
+        self.policy.decide(&input).unwrap_or(DecidedBy::Policy)
     }
 
     fn disabled_reason(&self, outcome: &Outcome<'_>) -> StopReason {
@@ -370,14 +370,14 @@ impl RetrySession {
         }
         let input = self.condition_input(outcome, Evidence::Head);
         let unread = |policy: &RetryPolicy| policy.0.rules.listed(&input) == ListMatch::Unread;
-        match self.policy.0.rules.verdict(&input) {
-            None => true,
-            Some(verdict) => match verdict.action {
-                Action::Classify => unread(&self.policy),
-                Action::Retry(policy) => unread(policy),
-                // Other actions do not look at the lists.
-                _ => false,
-            },
+        let Some(by) = self.policy.decide(&input) else {
+            return true;
+        };
+        match self.policy.action_on(outcome, by) {
+            Action::Classify => unread(&self.policy),
+            Action::Retry(policy) => unread(policy),
+            // Other actions do not look at the lists.
+            _ => false,
         }
     }
 
@@ -398,7 +398,10 @@ impl RetrySession {
 
     /// Returns the policy in charge: the session's own, or the one that a rule retries by.
     pub(super) fn policy_by(&self, by: DecidedBy) -> &RetryPolicy {
-        self.policy.0.rules.policy_by(by).unwrap_or(&self.policy)
+        match self.policy.action_of(by) {
+            Action::Retry(policy) => policy,
+            _ => &self.policy,
+        }
     }
 
     /// Returns the place of the list, rule or row that a stop is due to, or `None` if it is due to none.
@@ -420,7 +423,7 @@ impl RetrySession {
 
     pub(super) fn matched_rule(&self, by: DecidedBy) -> Option<&Rule> {
         match by {
-            DecidedBy::Rule(rule) => self.policy.0.rules.list.get(rule),
+            DecidedBy::Rule(rule) => self.policy.0.classifiers.rule(rule),
             DecidedBy::Policy | DecidedBy::Otherwise => None,
         }
     }
