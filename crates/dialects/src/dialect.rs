@@ -23,9 +23,10 @@
 //! # Ok::<(), http_retry::ConfigError>(())
 //! ```
 //!
-//! The first of these that has a verdict on a response decides: the policy's own classifiers, the first row that
-//! matches, the header rules that apply to every service, the status table. For the delay, the order is:
-//! `retry-after-ms` and similar headers, `Retry-After`, the delay of the row, the resets of spent quotas.
+//! The first of these that has a verdict on a response decides on its class and reach: the policy's own classifiers,
+//! the first row that matches, the header rules that apply to every service, the status table. A classifier that gives
+//! no delay or no scope leaves that of the row. For the delay, the order is: `retry-after-ms` and similar headers,
+//! `Retry-After`, the delay of the row, the resets of spent quotas.
 //!
 //! A [`Dialect`] is a [`Classify`](http_retry_core::policy::Classify) implementation that uses public items alone, so a
 //! table of your own may be another type.

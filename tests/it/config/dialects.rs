@@ -93,6 +93,39 @@ fn a_rule_that_judges_leaves_the_rest_to_the_policy() {
     }
 }
 
+const JUDGES_BRIEFLY: &str = "
+version: 1
+gate: off
+retry: {jitter: none, base: 1s}
+dialect: ours
+dialects:
+  ours:
+    rows:
+      - {when: {status: 507}, as: throttled, delay_from: {json: /wait, unit: s}, scope_from: route}
+rules:
+  - {name: full, when: {status: 507}, as: transient, reach: refused}
+";
+
+#[test]
+fn a_rule_that_judges_hides_no_delay_or_scope_of_a_dialect() {
+    let config = config(JUDGES_BRIEFLY);
+    for (stack, request) in [(Stack::Tower, post()), (Stack::Reqwest, get())] {
+        let script = Script::new().status(507).body(r#"{"wait": 7}"#).status(200);
+        let told = send(stack, &config, &Client::new(script), request);
+        assert_eq!(told.attempts(), 2, "{stack:?}");
+        let first = &told.report.attempts()[0];
+        assert_eq!(
+            (first.class, first.reach),
+            (Class::Transient, Reach::Refused)
+        );
+        assert_eq!(first.row.as_deref(), Some("full"));
+        assert_eq!(
+            (first.asked, first.scope),
+            (Some(Duration::from_secs(7)), Some(Scope::Route))
+        );
+    }
+}
+
 #[test]
 fn header_rules_can_be_switched_off() {
     let forbidden = || statuses(&[403]).header("retry-after", "1");

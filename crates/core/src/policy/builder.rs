@@ -93,7 +93,8 @@ impl RetryPolicyBuilder {
     /// `classify_error`, and overrides it. It must not panic.
     ///
     /// It runs once for each attempt, and again only on new evidence (see [`Classify`]). Of several calls of `classify`
-    /// and [`classifier`](Self::classifier), the first that returns a verdict decides.
+    /// and [`classifier`](Self::classifier), the first that returns a verdict decides. A wait or a
+    /// scope that it leaves open is that of the next one, or of a [`dialect`](Self::dialect).
     ///
     /// ```
     /// use http_retry::{Class, Reach, RetryPolicy};

@@ -1,7 +1,8 @@
 //! Classifiers, which judge outcomes before the standard tables, and choose the action that follows.
 //!
 //! A policy has one ordered list of them, [`Classifiers`], which is gone through twice. First for the meaning of an
-//! outcome, where the first that returns a verdict decides:
+//! outcome: the first of these that has a verdict gives its class and reach. A wait or a scope that it leaves open is
+//! that of the next one that gives it.
 //!
 //! 1. those of [`RetryPolicyBuilder::classify`](crate::RetryPolicyBuilder::classify) and
 //!    [`classifier`](crate::RetryPolicyBuilder::classifier), in the order of the calls;
@@ -60,7 +61,8 @@ use std::sync::Arc;
 /// # Ok::<(), http_retry::ConfigError>(())
 /// ```
 pub trait Classify: Send + Sync + 'static {
-    /// Returns the verdict on an outcome, or `None` to leave it to the next classifier. A [`Class::Success`] for an
+    /// Returns the verdict on an outcome, or `None` to leave it to the next classifier, which also gives the wait and the
+    /// scope if the verdict has none. A [`Class::Success`] for an
     /// error counts as `None`, since there is no response to hand over. It must not panic.
     fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict>;
 
@@ -318,27 +320,33 @@ impl Classifiers {
         Some(None)
     }
 
-    /// Returns the first verdict on an outcome, or `None` if no classifier has one.
+    /// Returns the verdict on an outcome, or `None` if no classifier has one. The first that has one gives class and
+    /// reach; a wait or a scope that it leaves open is that of the next one that gives it.
     pub(super) fn verdict(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
-        for (index, classifier) in self.list.iter().enumerate() {
+        let all = self.list.iter().enumerate();
+        let mut verdicts = all.filter_map(|(index, classifier)| {
             let verdict = classifier.classify(outcome);
             // An error has no response to hand over as a success.
-            let verdict = verdict.filter(|own| own.class != Class::Success || !outcome.is_error());
-            if let Some(verdict) = verdict {
-                // The index only finds the row's name for a report, so a list that is too long loses no verdict.
-                let verdict = verdict.of_classifier(u16::try_from(index).unwrap_or(u16::MAX));
-                return Some(if self.header_rules && index >= self.first_dialect {
-                    verdict.overruled_by_headers(outcome)
-                } else {
-                    verdict
-                });
-            }
-        }
-        if self.header_rules {
-            verdict::by_headers(outcome)
+            let verdict =
+                verdict.filter(|found| found.class != Class::Success || !outcome.is_error());
+            Some((index, verdict?))
+        });
+        let Some((index, first)) = verdicts.next() else {
+            let by_headers = self.header_rules.then(|| verdict::by_headers(outcome));
+            return by_headers.flatten();
+        };
+        // The index only finds the row's name for a report, so a list that is too long loses no verdict.
+        let first = first.of_classifier(u16::try_from(index).unwrap_or(u16::MAX));
+        let first = if self.header_rules && index >= self.first_dialect {
+            first.overruled_by_headers(outcome)
         } else {
-            None
+            first
+        };
+        // A success is handed over, so that nothing waits for it.
+        if first.class == Class::Success {
+            return Some(first);
         }
+        Some(verdicts.fold(first, |verdict, (_, next)| verdict.completed_by(&next)))
     }
 
     pub(super) fn reads_body(&self, outcome: &Outcome<'_>) -> bool {
@@ -418,7 +426,8 @@ impl OwnError {
 impl RetryPolicy {
     /// Returns the outcome as this policy judges it: by the first classifier that has a verdict, else by its dialects
     /// and the header rules ([`RetryPolicyBuilder::header_rules`](crate::RetryPolicyBuilder::header_rules)), else
-    /// unchanged. The header `x-should-retry` overrules a dialect.
+    /// unchanged. The header `x-should-retry` overrules a dialect. A wait and a scope that the verdict leaves open are
+    /// those of the next classifier or dialect that gives them.
     ///
     /// ```
     /// use http::{HeaderMap, StatusCode};
@@ -520,7 +529,7 @@ mod tests {
     use super::*;
     use crate::policy::rules::{Condition, DecidedBy, Rule};
     use crate::policy::{
-        DelaySource, Moment, Reach, RequestFacts, RetryPlan, RetryPolicy, StopReason,
+        DelaySource, Moment, Reach, Reason, RequestFacts, RetryPlan, RetryPolicy, Scope, StopReason,
     };
     use http::header::RETRY_AFTER;
     use http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -637,6 +646,45 @@ mod tests {
         assert!(matches!(plan.by, DecidedBy::Rule(_)));
         assert_eq!(plan.source(), DelaySource::Server);
         assert!(plan.delay >= SEVEN_SECONDS);
+    }
+
+    #[test]
+    fn an_open_wait_or_scope_is_that_of_the_next_classifier() {
+        let asked = Verdict::new(Class::Throttled, Reach::Refused).asking_for(SEVEN_SECONDS);
+        let later = asked
+            .asking_for(SEVEN_SECONDS * 2)
+            .at_least(SEVEN_SECONDS * 3);
+        let dialect = |verdict: Verdict| move |_: &Outcome<'_>| Some(verdict);
+        let policy = |own: Verdict| {
+            let builder = RetryPolicy::builder()
+                .dialect(dialect(
+                    asked.scope(Scope::Route).because(Reason::RateLimited),
+                ))
+                .dialect(dialect(later.scope(Scope::Request)));
+            builder.classify(move |_| Some(own)).build().unwrap()
+        };
+        let headers = HeaderMap::new();
+        let judged = |own| policy(own).classify(Outcome::response(StatusCode::CONFLICT, &headers));
+
+        let open = judged(Verdict::new(Class::Transient, Reach::Answered));
+        assert_eq!(
+            (open.class(), open.reach()),
+            (Class::Transient, Reach::Answered)
+        );
+        assert_eq!(open.server_delay(Duration::ZERO), Some(SEVEN_SECONDS));
+        assert_eq!(open.at_least(), Some(SEVEN_SECONDS * 3));
+        assert_eq!(open.scope(), Some(Scope::Route));
+        // The reason belongs to the class.
+        assert_eq!(open.reason(), None);
+
+        let own = Verdict::new(Class::Transient, Reach::Answered).asking_for(Duration::ZERO);
+        let closed = judged(own.at_least(Duration::ZERO).scope(Scope::Account));
+        assert_eq!(closed.server_delay(Duration::ZERO), Some(Duration::ZERO));
+        assert_eq!(closed.at_least(), Some(Duration::ZERO));
+        assert_eq!(closed.scope(), Some(Scope::Account));
+
+        let success = judged(Verdict::new(Class::Success, Reach::Answered));
+        assert_eq!((success.at_least(), success.scope()), (None, None));
     }
 
     /// A classifier with a verdict on 404 and a rule of its own.

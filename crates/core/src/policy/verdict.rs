@@ -156,6 +156,21 @@ impl Verdict {
         Self { row, ..self }
     }
 
+    /// Returns this verdict with the waits and the scope of another one in place of those that it leaves open.
+    pub(super) fn completed_by(self, next: &Self) -> Self {
+        // Ignoring the resets says something of the time, too.
+        let has_times = self.asked.or(self.until).is_some() || self.ignores_resets;
+        let times = if has_times { &self } else { next };
+        Self {
+            asked: times.asked,
+            until: times.until,
+            ignores_resets: times.ignores_resets,
+            at_least: self.at_least.or(next.at_least),
+            scope: self.scope.or(next.scope),
+            ..self
+        }
+    }
+
     /// Returns this verdict with one more time at which the client may come back; the latest one counts.
     #[must_use]
     pub fn asking(mut self, time: RetryTime) -> Self {
