@@ -32,20 +32,15 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Interpretation {
-    class: Class,
-    reach: Reach,
+    /// The part that does not depend on the response.
+    verdict: Verdict,
     delay: Vec<(LocationKind, Unit)>,
-    at_least: Option<Duration>,
     at_least_from: Option<(LocationKind, Unit)>,
     /// The length of the limit's windows, which begin at multiples of it.
     window: Option<Duration>,
-    scope: Option<Scope>,
     scope_from: Option<LocationKind>,
-    reason: Option<Reason>,
     /// The scopes that apply if a condition holds; the first that does decides.
     scope_where: Vec<(Condition, Scope)>,
-    /// `true` if no header of the server can overrule it.
-    firm: bool,
     pub(super) refused: Option<ConfigError>,
 }
 
@@ -53,21 +48,17 @@ impl Interpretation {
     /// Creates an interpretation with this class and nothing more. A throttled response counts as refused, any other
     /// one as answered.
     pub fn of(class: Class) -> Self {
+        let reach = match class {
+            Class::Throttled => Reach::Refused,
+            _ => Reach::Answered,
+        };
         Self {
-            class,
-            reach: match class {
-                Class::Throttled => Reach::Refused,
-                _ => Reach::Answered,
-            },
+            verdict: Verdict::new(class, reach),
             delay: Vec::new(),
-            at_least: None,
             at_least_from: None,
             window: None,
-            scope: None,
             scope_from: None,
-            reason: None,
             scope_where: Vec::new(),
-            firm: false,
             refused: None,
         }
     }
@@ -98,20 +89,16 @@ impl Interpretation {
     /// The server did not process the request. Use it only if the service documents this, or rejects requests before
     /// any processing: a request that orders or pays is then sent again. A row that tests the body does not make a
     /// response refused if the body is truncated or ambiguous.
-    pub fn refused(self) -> Self {
-        Self {
-            reach: Reach::Refused,
-            ..self
-        }
+    pub fn refused(mut self) -> Self {
+        self.verdict.reach = Reach::Refused;
+        self
     }
 
     /// The server may have processed the request, so only a request that is safe to repeat is sent again. The default
     /// of all classes but `throttled`.
-    pub fn answered(self) -> Self {
-        Self {
-            reach: Reach::Answered,
-            ..self
-        }
+    pub fn answered(mut self) -> Self {
+        self.verdict.reach = Reach::Answered;
+        self
     }
 
     /// Adds a location of the delay, and the unit of a number there; if there are several locations, the latest time
@@ -129,7 +116,7 @@ impl Interpretation {
     /// delay. Default none.
     pub fn at_least(self, least: Duration) -> Self {
         Self {
-            at_least: Some(least),
+            verdict: self.verdict.at_least(least),
             ..self
         }
     }
@@ -160,7 +147,7 @@ impl Interpretation {
     /// that share the gate.
     pub fn scope(self, scope: Scope) -> Self {
         Self {
-            scope: Some(scope),
+            verdict: self.verdict.scope(scope),
             ..self
         }
     }
@@ -174,7 +161,7 @@ impl Interpretation {
     /// Sets the reason, in terms that the caller can act on, for reports and events. Default none.
     pub fn because(self, reason: Reason) -> Self {
         Self {
-            reason: Some(reason),
+            verdict: self.verdict.because(reason),
             ..self
         }
     }
@@ -188,7 +175,10 @@ impl Interpretation {
 
     /// Prevents headers of the server, such as `x-should-retry`, from overruling it.
     pub(super) fn firm(self) -> Self {
-        Self { firm: true, ..self }
+        Self {
+            verdict: self.verdict.firm(),
+            ..self
+        }
     }
 
     fn with(mut self, at: Location, change: impl FnOnce(&mut Self, LocationKind)) -> Self {
@@ -215,18 +205,18 @@ impl Interpretation {
 
     #[cfg(test)]
     pub(super) fn class(&self) -> Class {
-        self.class
+        self.verdict.class
     }
 
     pub(super) fn is_refused(&self) -> bool {
-        self.reach == Reach::Refused
+        self.verdict.reach == Reach::Refused
     }
 
     fn scope_of(&self, outcome: &Outcome<'_>) -> Option<Scope> {
         let holds = |condition: &Condition| condition.matches(outcome, Evidence::Body);
         let mut told = self.scope_where.iter();
         let told = told.find(|(condition, _)| holds(condition) == Some(true));
-        told.map(|(_, scope)| *scope).or(self.scope)
+        told.map(|(_, scope)| *scope).or(self.verdict.scope)
     }
 
     /// Returns its verdict on this response.
@@ -241,15 +231,11 @@ impl Interpretation {
             .max()
             .max(self.window.map(|window| rest_of(window, outcome)));
         let scope = self.scope_from.as_ref();
-        let mut verdict = Verdict::new(self.class, self.reach);
-        verdict.reason = self.reason;
-        verdict.at_least = self.at_least.max(least);
+        let mut verdict = self.verdict;
+        verdict.at_least = verdict.at_least.max(least);
         verdict.scope = scope
             .and_then(|place| place.scope(outcome))
             .or_else(|| self.scope_of(outcome));
-        if self.firm {
-            verdict = verdict.firm();
-        }
         if self
             .delay
             .iter()
@@ -260,7 +246,7 @@ impl Interpretation {
         let delays = self.delay.iter().flat_map(times);
         // A limit that asks for no wait has not named a time.
         let is_none = |time: &RetryTime| {
-            self.class == Class::Throttled && *time == RetryTime::In(Duration::ZERO)
+            verdict.class == Class::Throttled && *time == RetryTime::In(Duration::ZERO)
         };
         let delays: Vec<RetryTime> = delays.filter(|time| !is_none(time)).collect();
         delays.into_iter().fold(verdict, Verdict::asking)
