@@ -246,11 +246,6 @@ impl TryFrom<ScopeForm> for ScopeFrom {
     }
 }
 
-words! { Class:
-    "success" => Class::Success, "transient" => Class::Transient, "throttled" => Class::Throttled,
-    "permanent" => Class::Permanent
-}
-
 words! { Reach:
     "answered" => Reach::Answered, "refused" => Reach::Refused
 }
@@ -258,6 +253,10 @@ words! { Reach:
 words! { Scope:
     "account" => Scope::Account, "route" => Scope::Route, "method_route" => Scope::MethodRoute,
     "request" => Scope::Request
+}
+
+impl Words for Class {
+    const WORDS: &'static [(&'static str, Self)] = Self::NAMES;
 }
 
 impl Words for Unit {

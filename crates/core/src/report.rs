@@ -22,6 +22,7 @@ pub(crate) use recorder::Subject;
 pub use retry_report::{AttemptReport, ReportSlot, RetryReport};
 pub(crate) use span::{AttemptSpan, warn_of_misuse};
 
+use crate::named::named;
 use crate::policy::{DelaySource, ErrorKind, ResumeFailure};
 use http::{HeaderMap, Method};
 use std::fmt;
@@ -287,46 +288,18 @@ pub enum LeaveReason {
     NoPush,
 }
 
-impl LeaveReason {
-    /// Returns a stable name, for metric labels: `timeout`, `unreachable`, `auth`, `denied`, `read_only`, `no_memory`,
-    /// `wrong_type`, `script`, `moved`, `no_push`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Timeout => "timeout",
-            Self::Unreachable => "unreachable",
-            Self::Auth => "auth",
-            Self::Denied => "denied",
-            Self::ReadOnly => "read_only",
-            Self::NoMemory => "no_memory",
-            Self::WrongType => "wrong_type",
-            Self::Script => "script",
-            Self::Moved => "moved",
-            Self::NoPush => "no_push",
-        }
-    }
-
-    /// Returns the reason as a sentence, for people.
-    #[must_use]
-    pub fn explain(self) -> &'static str {
-        match self {
-            Self::Timeout => "The store did not answer in time.",
-            Self::Unreachable => "The store cannot be reached.",
-            Self::Auth => "The store refuses the user name or the password.",
-            Self::Denied => "The store's access list forbids a command, a key or a channel.",
-            Self::ReadOnly => "The store takes no writes.",
-            Self::NoMemory => "The store has no memory left.",
-            Self::WrongType => "A key of the fleet holds a value of another type.",
-            Self::Script => "The store cannot run the fleet's script.",
-            Self::Moved => "The store is a cluster, and the key is at another of its nodes.",
-            Self::NoPush => "The store does not speak RESP3, by which gates are told.",
-        }
-    }
-}
-
-impl fmt::Display for LeaveReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+named! {
+    LeaveReason {
+        Timeout => "timeout", "The store did not answer in time.";
+        Unreachable => "unreachable", "The store cannot be reached.";
+        Auth => "auth", "The store refuses the user name or the password.";
+        Denied => "denied", "The store's access list forbids a command, a key or a channel.";
+        ReadOnly => "read_only", "The store takes no writes.";
+        NoMemory => "no_memory", "The store has no memory left.";
+        WrongType => "wrong_type", "A key of the fleet holds a value of another type.";
+        Script => "script", "The store cannot run the fleet's script.";
+        Moved => "moved", "The store is a cluster, and the key is at another of its nodes.";
+        NoPush => "no_push", "The store does not speak RESP3, by which gates are told.";
     }
 }
 

@@ -2,8 +2,8 @@
 
 pub(crate) mod texts;
 
+use crate::named::named;
 use http::StatusCode;
-use std::fmt;
 
 /// The meaning of an attempt's outcome for a retry.
 ///
@@ -49,41 +49,12 @@ pub enum Class {
     Permanent,
 }
 
-impl Class {
-    /// Every class, in declaration order: for a test or a dashboard that must know each.
-    pub const ALL: &'static [Self] = &[
-        Self::Success,
-        Self::Transient,
-        Self::Throttled,
-        Self::Permanent,
-    ];
-
-    /// Returns a stable name for metric labels: `success`, `transient`, `throttled`, `permanent`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Success => "success",
-            Self::Transient => "transient",
-            Self::Throttled => "throttled",
-            Self::Permanent => "permanent",
-        }
-    }
-
-    /// Returns the class as a sentence, for people.
-    #[must_use]
-    pub fn explain(self) -> &'static str {
-        match self {
-            Self::Success => "The request succeeded.",
-            Self::Transient => "It failed in a way that a later attempt may survive.",
-            Self::Throttled => "The server asks for less; a later attempt may be let in.",
-            Self::Permanent => "Repeating the same request cannot help.",
-        }
-    }
-}
-
-impl fmt::Display for Class {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+named! {
+    Class {
+        Success => "success", "The request succeeded.";
+        Transient => "transient", "It failed in a way that a later attempt may survive.";
+        Throttled => "throttled", "The server asks for less; a later attempt may be let in.";
+        Permanent => "permanent", "Repeating the same request cannot help.";
     }
 }
 
@@ -110,35 +81,21 @@ pub enum Reach {
     Answered,
 }
 
-impl Reach {
-    /// Every reach, in declaration order: for a test or a dashboard that must know each.
-    pub const ALL: &'static [Self] =
-        &[Self::Unsent, Self::Refused, Self::Ambiguous, Self::Answered];
+named! {
+    Reach {
+        Unsent => "unsent",
+        Refused => "refused",
+        Ambiguous => "ambiguous",
+        Answered => "answered",
+    }
 }
 
 impl Reach {
-    /// Returns a stable name for metric labels: `unsent`, `refused`, `ambiguous`, `answered`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Unsent => "unsent",
-            Self::Refused => "refused",
-            Self::Ambiguous => "ambiguous",
-            Self::Answered => "answered",
-        }
-    }
-
     /// Returns `true` if even a request that must be processed only once may be sent again: for
     /// [`Unsent`](Self::Unsent) and [`Refused`](Self::Refused).
     #[must_use]
     pub fn is_unprocessed(self) -> bool {
         matches!(self, Self::Unsent | Self::Refused)
-    }
-}
-
-impl fmt::Display for Reach {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -196,52 +153,29 @@ pub enum ErrorKind {
     Other,
 }
 
-impl ErrorKind {
-    /// Every kind, in declaration order: for a test or a dashboard that must know each.
-    pub const ALL: &'static [Self] = &[
-        Self::Dns,
-        Self::Connect,
-        Self::ConnectTimeout,
-        Self::Tls,
-        Self::Certificate,
-        Self::Proxy,
-        Self::NotProcessed,
-        Self::Timeout,
-        Self::Reset,
-        Self::Incomplete,
-        Self::Http2,
-        Self::Request,
-        Self::Redirect,
-        Self::Body,
-        Self::Protocol,
-        Self::Decode,
-        Self::Other,
-    ];
-
-    /// Returns a stable name for metric labels and for the OpenTelemetry attribute `error.type`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Dns => "dns",
-            Self::Connect => "connect",
-            Self::ConnectTimeout => "connect_timeout",
-            Self::Tls => "tls",
-            Self::Certificate => "certificate",
-            Self::Proxy => "proxy",
-            Self::NotProcessed => "not_processed",
-            Self::Timeout => "timeout",
-            Self::Reset => "reset",
-            Self::Incomplete => "incomplete",
-            Self::Http2 => "http2",
-            Self::Request => "request",
-            Self::Redirect => "redirect",
-            Self::Body => "body",
-            Self::Protocol => "protocol",
-            Self::Decode => "decode",
-            Self::Other => "other",
-        }
+named! {
+    ErrorKind {
+        Dns => "dns",
+        Connect => "connect",
+        ConnectTimeout => "connect_timeout",
+        Tls => "tls",
+        Certificate => "certificate",
+        Proxy => "proxy",
+        NotProcessed => "not_processed",
+        Timeout => "timeout",
+        Reset => "reset",
+        Incomplete => "incomplete",
+        Http2 => "http2",
+        Request => "request",
+        Redirect => "redirect",
+        Body => "body",
+        Protocol => "protocol",
+        Decode => "decode",
+        Other => "other",
     }
+}
 
+impl ErrorKind {
     /// Returns `true` if the attempt ran into a time limit: [`Timeout`](Self::Timeout) or
     /// [`ConnectTimeout`](Self::ConnectTimeout). A retry after it costs the budget's `timeout_cost`.
     #[must_use]
@@ -280,12 +214,6 @@ impl ErrorKind {
             | Self::Decode
             | Self::Other => (Class::Permanent, Reach::Ambiguous),
         }
-    }
-}
-
-impl fmt::Display for ErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

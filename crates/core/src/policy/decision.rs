@@ -4,6 +4,7 @@
 use super::bodies::RewriteBody;
 use super::rules::{DecidedBy, OutcomeList};
 use super::verdict::RowId;
+use crate::named::named;
 use http::HeaderMap;
 use std::borrow::Cow;
 use std::fmt;
@@ -180,26 +181,11 @@ pub enum DelaySource {
     Gate,
 }
 
-impl DelaySource {
-    /// Every source, in declaration order: for a test or a dashboard that must know each.
-    pub const ALL: &'static [Self] = &[Self::Own, Self::Server, Self::Gate];
-}
-
-impl DelaySource {
-    /// Returns a stable name for metric labels: `own`, `server`, `gate`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Own => "own",
-            Self::Server => "server",
-            Self::Gate => "gate",
-        }
-    }
-}
-
-impl fmt::Display for DelaySource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+named! {
+    DelaySource {
+        Own => "own",
+        Server => "server",
+        Gate => "gate",
     }
 }
 
@@ -258,100 +244,43 @@ pub enum StopReason {
     WaitsExhausted,
 }
 
+named! {
+    StopReason {
+        Succeeded => "succeeded", "The request succeeded.";
+        AttemptsExhausted => "attempts_exhausted", "The limit of attempts is reached (max_retries).";
+        NotRetryable => "not_retryable",
+            "Repeating this request cannot help, as far as the policy knows (classify, classify_error).";
+        BodyNotReplayable => "body_not_replayable",
+            "The body cannot be sent twice. A body of text or bytes can (String, Full), and so can a recorded \
+             stream (record_body, or reqwest's) that is no longer than replay_limit and was read to its end.";
+        NotIdempotent => "not_idempotent",
+            "The server may have processed the request already; an Idempotency-Key header or \
+             RetryOverride::idempotent says that twice does no harm, for another server only with same_keys.";
+        RedirectsUnknown => "redirects_unknown",
+            "The client may have followed a redirect, and the server have processed the request before it: give the \
+             client http_retry::reqwest::redirect_policy and say redirects_watched() to the retry layer, or \
+             redirects_off() where it follows none.";
+        RequestsUnknown => "requests_unknown",
+            "The operation may have sent several requests, and a server may have processed one before this error: \
+             write .one_request() on the Runner if an attempt sends one request, or .idempotent(true) if the operation \
+             may be repeated.";
+        ServerDelayTooLong => "server_delay_too_long",
+            "The server asks for a longer wait than the policy allows (max_server_delay).";
+        DeadlineExceeded => "deadline_exceeded",
+            "The deadline has passed, or the next attempt would start after it (deadline).";
+        BudgetExhausted => "budget_exhausted",
+            "The retry budget is spent: too much fails for retries to help (RetryBudget).";
+        NotReady => "not_ready", "The inner service was not ready for the retry.";
+        Disabled => "disabled", "Retries are off (RetryPolicy::never, RetryOverride::off).";
+        Nested => "nested", "A retry layer further out repeats this request.";
+        Accepted => "accepted", "A rule accepts this answer as it is (do: accept).";
+        Failed => "failed", "A rule calls this outcome a failure (do: fail).";
+        Stopped => "stopped", "A rule ends the attempts here (do: stop).";
+        WaitsExhausted => "waits_exhausted", "A rule has waited as often or as long as it may (wait: at_most, max).";
+    }
+}
+
 impl StopReason {
-    /// Every reason, in declaration order: for a test or a dashboard that must know each.
-    pub const ALL: &'static [Self] = &[
-        Self::Succeeded,
-        Self::AttemptsExhausted,
-        Self::NotRetryable,
-        Self::BodyNotReplayable,
-        Self::NotIdempotent,
-        Self::RedirectsUnknown,
-        Self::RequestsUnknown,
-        Self::ServerDelayTooLong,
-        Self::DeadlineExceeded,
-        Self::BudgetExhausted,
-        Self::NotReady,
-        Self::Disabled,
-        Self::Nested,
-        Self::Accepted,
-        Self::Failed,
-        Self::Stopped,
-        Self::WaitsExhausted,
-    ];
-
-    /// Returns a stable name for metric labels, such as `attempts_exhausted`: the variant's name in snake case.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Succeeded => "succeeded",
-            Self::AttemptsExhausted => "attempts_exhausted",
-            Self::NotRetryable => "not_retryable",
-            Self::BodyNotReplayable => "body_not_replayable",
-            Self::NotIdempotent => "not_idempotent",
-            Self::RedirectsUnknown => "redirects_unknown",
-            Self::RequestsUnknown => "requests_unknown",
-            Self::ServerDelayTooLong => "server_delay_too_long",
-            Self::DeadlineExceeded => "deadline_exceeded",
-            Self::BudgetExhausted => "budget_exhausted",
-            Self::NotReady => "not_ready",
-            Self::Disabled => "disabled",
-            Self::Nested => "nested",
-            Self::Accepted => "accepted",
-            Self::Failed => "failed",
-            Self::Stopped => "stopped",
-            Self::WaitsExhausted => "waits_exhausted",
-        }
-    }
-
-    /// Returns the reason as a sentence, with a remedy if there is one.
-    #[must_use]
-    pub fn explain(self) -> &'static str {
-        match self {
-            Self::Succeeded => "The request succeeded.",
-            Self::AttemptsExhausted => "The limit of attempts is reached (max_retries).",
-            Self::NotRetryable => {
-                "Repeating this request cannot help, as far as the policy knows (classify, classify_error)."
-            }
-            Self::BodyNotReplayable => {
-                "The body cannot be sent twice. A body of text or bytes can (String, Full), and so can a recorded \
-                 stream (record_body, or reqwest's) that is no longer than replay_limit and was read to its end."
-            }
-            Self::NotIdempotent => {
-                "The server may have processed the request already; an Idempotency-Key header or \
-                 RetryOverride::idempotent says that twice does no harm, for another server only with same_keys."
-            }
-            Self::RedirectsUnknown => {
-                "The client may have followed a redirect, and the server have processed the request before it: give the \
-                 client http_retry::reqwest::redirect_policy and say redirects_watched() to the retry layer, or \
-                 redirects_off() where it follows none."
-            }
-            Self::RequestsUnknown => {
-                "The operation may have sent several requests, and a server may have processed one before this error: \
-                 write .one_request() on the Runner if an attempt sends one request, or .idempotent(true) if the operation \
-                 may be repeated."
-            }
-            Self::ServerDelayTooLong => {
-                "The server asks for a longer wait than the policy allows (max_server_delay)."
-            }
-            Self::DeadlineExceeded => {
-                "The deadline has passed, or the next attempt would start after it (deadline)."
-            }
-            Self::BudgetExhausted => {
-                "The retry budget is spent: too much fails for retries to help (RetryBudget)."
-            }
-            Self::NotReady => "The inner service was not ready for the retry.",
-            Self::Disabled => "Retries are off (RetryPolicy::never, RetryOverride::off).",
-            Self::Nested => "A retry layer further out repeats this request.",
-            Self::Accepted => "A rule accepts this answer as it is (do: accept).",
-            Self::Failed => "A rule calls this outcome a failure (do: fail).",
-            Self::Stopped => "A rule ends the attempts here (do: stop).",
-            Self::WaitsExhausted => {
-                "A rule has waited as often or as long as it may (wait: at_most, max)."
-            }
-        }
-    }
-
     /// Returns the reason as a sentence that says what decided, where that is known:
     /// [`RetryReport::stopped_by`](crate::RetryReport::stopped_by).
     ///
@@ -397,12 +326,6 @@ impl StopReason {
                 | Self::BudgetExhausted
                 | Self::WaitsExhausted
         )
-    }
-}
-
-impl fmt::Display for StopReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

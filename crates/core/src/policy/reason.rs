@@ -1,6 +1,6 @@
 //! Reasons for a failed call, in terms that a caller can act on.
 
-use std::fmt;
+use crate::named::named;
 
 /// The reason for a failed call, in terms that a caller can act on, if the response shows it. A classifier or a row of
 /// a dialect gives it ([`Verdict::because`](super::Verdict::because)).
@@ -58,102 +58,27 @@ pub enum Reason {
     ServerSaidNo,
 }
 
-impl Reason {
-    /// All reasons by name, for parsers of documents.
-    pub const NAMES: &'static [(&'static str, Self)] = &[
-        ("rate_limited", Self::RateLimited),
-        ("quota_exhausted", Self::QuotaExhausted),
-        ("overloaded", Self::Overloaded),
-        ("server_error", Self::ServerError),
-        ("timeout", Self::Timeout),
-        ("conflict", Self::Conflict),
-        ("context_length", Self::ContextLength),
-        ("request_too_large", Self::RequestTooLarge),
-        ("content_policy", Self::ContentPolicy),
-        ("auth", Self::Auth),
-        ("permission", Self::Permission),
-        ("not_found", Self::NotFound),
-        ("invalid_request", Self::InvalidRequest),
-        ("incomplete_stream", Self::IncompleteStream),
-        ("server_delay_exceeds_cap", Self::ServerDelayExceedsCap),
-        ("server_said_retry", Self::ServerSaidRetry),
-        ("server_said_no", Self::ServerSaidNo),
-    ];
-
-    /// Returns a stable name for logs and metric labels: `rate_limited`, `quota_exhausted`, and so on. Documents use
-    /// the same names.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::RateLimited => "rate_limited",
-            Self::QuotaExhausted => "quota_exhausted",
-            Self::Overloaded => "overloaded",
-            Self::ServerError => "server_error",
-            Self::Timeout => "timeout",
-            Self::Conflict => "conflict",
-            Self::ContextLength => "context_length",
-            Self::RequestTooLarge => "request_too_large",
-            Self::ContentPolicy => "content_policy",
-            Self::Auth => "auth",
-            Self::Permission => "permission",
-            Self::NotFound => "not_found",
-            Self::InvalidRequest => "invalid_request",
-            Self::IncompleteStream => "incomplete_stream",
-            Self::ServerDelayExceedsCap => "server_delay_exceeds_cap",
-            Self::ServerSaidRetry => "server_said_retry",
-            Self::ServerSaidNo => "server_said_no",
-        }
-    }
-
-    /// Returns a sentence that says what happened and what the caller can do.
-    #[must_use]
-    pub fn explain(self) -> &'static str {
-        match self {
-            Self::RateLimited => "The rate limit is reached: send less at once, or wait.",
-            Self::QuotaExhausted => {
-                "Credits or quota are used up: top up, raise the limit, or use another provider."
-            }
-            Self::Overloaded => {
-                "The provider has no capacity: try again later, or use another model or provider."
-            }
-            Self::ServerError => "The provider failed: try again, or use another provider.",
-            Self::Timeout => "The provider took too long: try again, or ask for less.",
-            Self::Conflict => "The resource was changed at the same time: try again.",
-            Self::ContextLength => {
-                "The prompt does not fit the model: shorten it, lower the answer's limit, or use a larger model."
-            }
-            Self::RequestTooLarge => "The request is larger than one may be: make it smaller.",
-            Self::ContentPolicy => "The content is refused by the provider's rules: change it.",
-            Self::Auth => "The key is missing or not valid: check the credentials.",
-            Self::Permission => "The key may not do this: check its rights, or the region.",
-            Self::NotFound => "The model or address does not exist: check its name.",
-            Self::InvalidRequest => "The request is not valid: correct it before it is sent again.",
-            Self::IncompleteStream => "The stream ended too early: try again.",
-            Self::ServerDelayExceedsCap => {
-                "The provider asks for a longer wait than is allowed: come back later, or use another provider."
-            }
-            Self::ServerSaidRetry => "The provider asks to send the request again.",
-            Self::ServerSaidNo => "The provider asks not to send the request again.",
-        }
-    }
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Reason;
-
-    #[test]
-    fn a_name_is_snake_case_and_an_explanation_a_sentence() {
-        for reason in [Reason::RateLimited, Reason::ServerDelayExceedsCap] {
-            let name = reason.to_string();
-            assert!(name.bytes().all(|b| b == b'_' || b.is_ascii_lowercase()));
-            assert!(reason.explain().ends_with('.'), "{name}");
-        }
+named! {
+    Reason {
+        RateLimited => "rate_limited", "The rate limit is reached: send less at once, or wait.";
+        QuotaExhausted => "quota_exhausted",
+            "Credits or quota are used up: top up, raise the limit, or use another provider.";
+        Overloaded => "overloaded", "The provider has no capacity: try again later, or use another model or provider.";
+        ServerError => "server_error", "The provider failed: try again, or use another provider.";
+        Timeout => "timeout", "The provider took too long: try again, or ask for less.";
+        Conflict => "conflict", "The resource was changed at the same time: try again.";
+        ContextLength => "context_length",
+            "The prompt does not fit the model: shorten it, lower the answer's limit, or use a larger model.";
+        RequestTooLarge => "request_too_large", "The request is larger than one may be: make it smaller.";
+        ContentPolicy => "content_policy", "The content is refused by the provider's rules: change it.";
+        Auth => "auth", "The key is missing or not valid: check the credentials.";
+        Permission => "permission", "The key may not do this: check its rights, or the region.";
+        NotFound => "not_found", "The model or address does not exist: check its name.";
+        InvalidRequest => "invalid_request", "The request is not valid: correct it before it is sent again.";
+        IncompleteStream => "incomplete_stream", "The stream ended too early: try again.";
+        ServerDelayExceedsCap => "server_delay_exceeds_cap",
+            "The provider asks for a longer wait than is allowed: come back later, or use another provider.";
+        ServerSaidRetry => "server_said_retry", "The provider asks to send the request again.";
+        ServerSaidNo => "server_said_no", "The provider asks not to send the request again.";
     }
 }
