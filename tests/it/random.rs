@@ -1,5 +1,6 @@
 //! Numbers that repeat from run to run.
 
+use http_retry::policy::splitmix64;
 use std::fmt::Debug;
 
 /// SplitMix64: the same numbers from the same seed, everywhere.
@@ -11,10 +12,9 @@ impl Random {
     }
 
     pub(crate) fn next(&mut self) -> u64 {
+        let next = splitmix64(self.0);
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        next
     }
 
     pub(crate) fn below<N>(&mut self, end: N) -> N

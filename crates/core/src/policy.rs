@@ -67,6 +67,8 @@ pub use classify::{Class, ErrorKind, Reach};
 pub use decimal::Decimal;
 pub use decision::{DelaySource, ResumeFailure, RetryPlan, StopReason};
 pub use moment::Moment;
+#[doc(hidden)]
+pub use moment::splitmix64;
 pub use outcome::Outcome;
 pub use reason::Reason;
 pub use request_facts::{Attempt, RequestFacts, RequestLine};
@@ -80,5 +82,4 @@ pub use verdict::{AWS_THROTTLES, IntoVerdict, Scope, Verdict};
 pub use worst_case::WorstCase;
 
 pub(crate) use decision::Cost;
-pub(crate) use moment::splitmix64;
 pub(crate) use rules::{Action, Origin};

@@ -1,6 +1,7 @@
 //! Chance without a state: every number comes from the seed and from what it is drawn for. A call counts its attempts and
 //! its numbers, so that they do not depend on what other calls do.
 
+use http_retry::policy::splitmix64;
 use std::cell::Cell;
 use std::future::Future;
 use std::time::Duration;
@@ -21,15 +22,7 @@ pub(crate) enum Use {
 pub(crate) fn draw(seed: u64, what: Use, thing: u64, time: u64) -> u64 {
     [what as u64, thing, time]
         .into_iter()
-        .fold(mix(seed), |mixed, word| mix(mixed ^ word))
-}
-
-/// The output function of SplitMix64.
-fn mix(word: u64) -> u64 {
-    let word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ (word >> 31)
+        .fold(splitmix64(seed), |mixed, word| splitmix64(mixed ^ word))
 }
 
 /// From 0 to just below 1.

@@ -69,7 +69,8 @@ pub(crate) fn uniform(random: u64, span: u128) -> u128 {
 /// # Source
 ///
 /// The finaliser of SplitMix64: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
-pub(crate) fn splitmix64(random: u64) -> u64 {
+#[must_use]
+pub fn splitmix64(random: u64) -> u64 {
     let a = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let b = (a ^ (a >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let c = (b ^ (b >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -1,7 +1,7 @@
 //! The amounts that one process tracks: its earnings and spending in total, and its allowance without the store.
 
 use super::message::{BudgetReply, BudgetReport, MAX_BATCH, ReplyKind, StoreTerms, bounded};
-use crate::clock::splitmix64;
+use http_retry_core::policy::splitmix64;
 use std::time::Duration;
 
 /// The totals of a process under its present ID, and the part of them that the store is known to have.

@@ -6,6 +6,7 @@
 
 use crate::server::{BodyEnd, Received, Server, Step};
 use crate::several::{By, Records};
+use http_retry_core::policy::splitmix64;
 use http_retry_core::report::{RetryEvent, RetryEventKind};
 use http_retry_core::runtime::Runtime;
 use http_retry_core::testing::ManualRuntime;
@@ -27,10 +28,9 @@ pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
     pub(crate) fn below(&mut self, end: u64) -> u64 {
+        let next = splitmix64(self.0);
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let a = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let b = (a ^ (a >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (b ^ (b >> 31)) % end
+        next % end
     }
 
     pub(crate) fn size(&mut self, end: u64) -> usize {

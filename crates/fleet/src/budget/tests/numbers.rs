@@ -2,7 +2,7 @@
 
 use super::super::message::MAX_COUNT;
 use super::*;
-use crate::clock::splitmix64;
+use http_retry_core::policy::splitmix64;
 
 /// A random number after the other, the same in every run.
 pub(super) struct Numbers(pub(super) u64);

@@ -2,8 +2,8 @@
 
 use super::super::message::MAX_COUNT;
 use super::*;
-use crate::clock::splitmix64;
 use crate::tests::server::Server;
+use http_retry_core::policy::splitmix64;
 use redis::{Connection, FromRedisValue, RedisResult, ToRedisArgs};
 
 const SCRIPT: &str = include_str!("../../gate.lua");
