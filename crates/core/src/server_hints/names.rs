@@ -10,15 +10,15 @@ use std::fmt;
 /// The most bytes of a header's name; a header with a longer one is ignored.
 pub(super) const MAX_NAME_BYTES: usize = 128;
 
-/// The prefixes of the headers that hold one number of a quota.
-pub(super) const QUOTA_PREFIXES: [&str; 7] = [
-    "ratelimit-",
-    "x-ratelimit-",
-    "x-rate-limit-",
-    "rate-limit-",
-    "anthropic-ratelimit-",
-    "ratelimitbysize-",
-    "x-ratelimitbysize-",
+/// The headers that hold one number of a quota, by their prefixes.
+pub(super) const QUOTA_PATTERNS: [&str; 7] = [
+    "ratelimit-*",
+    "x-ratelimit-*",
+    "x-rate-limit-*",
+    "rate-limit-*",
+    "anthropic-ratelimit-*",
+    "ratelimitbysize-*",
+    "x-ratelimitbysize-*",
 ];
 
 /// The headers that name a delay. The first readable one counts. The last ones match other names with that prefix.
@@ -48,19 +48,12 @@ macro_rules! names {
                 concat!($before, "remaining", $after),
                 concat!($before, "reset", $after),
             )*
-            "ratelimit-*",
-            "x-ratelimit-*",
-            "x-rate-limit-*",
-            "rate-limit-*",
-            "anthropic-ratelimit-*",
-            "ratelimitbysize-*",
-            "x-ratelimitbysize-*",
         ]
     };
 }
 
-/// The quota headers, after those of [`DELAYS`]. The last ones match every other name with that prefix.
-const QUOTAS: [&str; 42] = names![
+/// The quota headers that are known by their whole names, after those of [`DELAYS`]. Those of [`QUOTA_PATTERNS`] follow.
+const QUOTAS: [&str; 35] = names![
     "ratelimit-" "",
     "x-ratelimit-" "",
     "x-rate-limit-" "",
@@ -160,15 +153,20 @@ pub(super) fn may_be_a_hint(name: &str) -> bool {
     name.starts_with(['r', 'x', 'a'])
 }
 
-/// Returns the index of the name's prefix in [`QUOTA_PREFIXES`], and the rest of the name.
+/// Returns the index of the name's pattern in [`QUOTA_PATTERNS`], and the part of the name after its prefix.
 pub(super) fn after_prefix(name: &str) -> Option<(usize, &str)> {
     if name.len() > MAX_NAME_BYTES {
         return None;
     }
-    let prefixes = QUOTA_PREFIXES.iter().enumerate();
+    let patterns = QUOTA_PATTERNS.iter().enumerate();
     let mut found =
-        prefixes.filter_map(|(index, prefix)| Some((index, name.strip_prefix(prefix)?)));
+        patterns.filter_map(|(index, pattern)| Some((index, after_pattern(name, pattern)?)));
     found.next()
+}
+
+/// Returns the rest of a name that matches a pattern: `reset` of `ratelimit-reset` for `ratelimit-*`.
+fn after_pattern<'a>(name: &'a str, pattern: &str) -> Option<&'a str> {
+    name.strip_prefix(pattern.strip_suffix('*')?)
 }
 
 pub(super) fn names_a_quota(name: &str) -> bool {
@@ -186,7 +184,7 @@ impl Header {
 
     /// Returns the names of all headers, in order of precedence.
     fn names() -> impl Iterator<Item = &'static str> {
-        DELAYS.into_iter().chain(QUOTAS)
+        DELAYS.into_iter().chain(QUOTAS).chain(QUOTA_PATTERNS)
     }
 
     /// Returns the header with this name, or the one for its prefix.
@@ -194,12 +192,7 @@ impl Header {
         let all = || (0..).zip(Self::names());
         // The exact name first, since `x-ratelimit-*` matches `x-ratelimit-reset` too.
         let known = all().find(|(_, known)| *known == name);
-        let by_prefix = || {
-            all().find(|(_, known)| {
-                let prefix = known.strip_suffix('*');
-                prefix.is_some_and(|prefix| name.starts_with(prefix))
-            })
-        };
+        let by_prefix = || all().find(|(_, known)| after_pattern(name, known).is_some());
         let (index, _) = known.or_else(by_prefix)?;
         Some(Self(index))
     }

@@ -6,7 +6,7 @@ use crate::server_hints::ResponseHead;
 use crate::server_hints::date::{Clock, NumberUnit, RetryTime};
 use crate::server_hints::list::{MAX_ELEMENTS, split};
 use crate::server_hints::names::{
-    Header, HeaderSet, QUOTA_PREFIXES, after_prefix, time_words, unit_of,
+    Header, HeaderSet, QUOTA_PATTERNS, after_prefix, time_words, unit_of,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -86,7 +86,7 @@ impl<'a> Name<'a> {
 
     fn unit(&self) -> QuotaUnit {
         let contains = |word| self.before.contains(word) || self.after.contains(word);
-        let prefix = QUOTA_PREFIXES.get(self.prefix).copied().unwrap_or_default();
+        let prefix = QUOTA_PATTERNS.get(self.prefix).copied().unwrap_or_default();
         if contains("token") || prefix.contains("bysize") {
             return QuotaUnit::Amount;
         }
