@@ -40,15 +40,28 @@ pub struct ErrorBody {
     is_cut: bool,
     /// The values at the pointers that classifiers named in advance.
     findings: Findings,
+    /// The tokens, messages and times in the text, read on first use.
+    content: OnceLock<Content>,
+    /// The result of `is_certain`, computed on first use.
+    certain: OnceLock<bool>,
+    /// The result of `is_understood`, computed on first use.
+    understood: OnceLock<bool>,
+    /// The value that a classifier memoized.
+    memo: OnceLock<Arc<dyn Any + Send + Sync>>,
+}
+
+/// The tokens, messages and times in a text.
+#[derive(Clone, Default)]
+struct Content {
     /// The whole text in lower case.
-    pub(crate) lower: String,
+    lower: String,
     /// The tokens under the keys that APIs use for them; none contains whitespace.
-    pub(crate) codes: Vec<String>,
+    codes: Vec<String>,
     /// The tokens that name the failure: codes that do not echo the request, phrases under such keys, and keys that
     /// name an exception.
-    pub(crate) labels: Vec<String>,
+    labels: Vec<String>,
     /// The messages, one per line, or the text of a body that is not JSON.
-    pub(crate) prose: String,
+    prose: String,
     /// The times that fields name.
     times: FieldTimes,
     /// `true` if the limit of a quota that was exceeded is zero.
@@ -56,17 +69,11 @@ pub struct ErrorBody {
         not(feature = "json"),
         expect(dead_code, reason = "only this feature reads JSON")
     )]
-    pub(crate) has_zero_quota: bool,
+    has_zero_quota: bool,
     /// `true` if a message is JSON that is cut off or ambiguous.
     has_doubtful_text: bool,
     /// `true` if the JSON has the shape of an error: `{"error": ...}`, `{"type": "error"}`, `{"...Exception": ...}`.
-    pub(crate) is_error: bool,
-    /// The result of `is_certain`, computed on first use.
-    certain: OnceLock<bool>,
-    /// The result of `is_understood`, computed on first use.
-    understood: OnceLock<bool>,
-    /// The value that a classifier memoized.
-    memo: OnceLock<Arc<dyn Any + Send + Sync>>,
+    is_error: bool,
 }
 
 impl ErrorBody {
@@ -82,16 +89,20 @@ impl ErrorBody {
         let text = String::from_utf8_lossy(start);
         // RFC 8259, section 8.1, lets a reader ignore a byte order mark.
         let text = text.trim_start_matches('\u{feff}').trim();
-        let read = Self::of_json(json_in(text)).unwrap_or_else(|| {
-            let mut prose = Self::default();
-            prose.add_prose(without_cut_number(text));
-            prose
-        });
         Self {
-            lower: text.to_lowercase(),
             text: text.to_owned(),
-            ..read
+            ..Self::default()
         }
+    }
+
+    /// Returns what the text contains. The first call reads it.
+    fn content(&self) -> &Content {
+        self.content.get_or_init(|| Content::read(&self.text))
+    }
+
+    /// Returns the whole text in lower case, or that of an error's message.
+    pub(crate) fn lower(&self) -> &str {
+        &self.content().lower
     }
 
     /// Looks up the values at these pointers in one walk over the text, for later calls.
@@ -183,7 +194,7 @@ impl ErrorBody {
     /// Returns `true` if all of the body was read, and its tokens and messages can be read in one way only.
     #[must_use]
     pub fn is_unambiguous(&self) -> bool {
-        self.is_certain() && !self.has_doubtful_text
+        self.is_certain() && !self.content().has_doubtful_text
     }
 
     /// Returns `true` if all of the body was read, and the elements with this name can be read in one way only.
@@ -230,7 +241,7 @@ impl ErrorBody {
     #[cfg(feature = "json")]
     #[must_use]
     pub fn codes(&self) -> &[String] {
-        &self.codes
+        &self.content().codes
     }
 
     /// Returns the tokens that name the failure: codes that do not echo the request, phrases under such keys, and keys
@@ -238,13 +249,13 @@ impl ErrorBody {
     #[cfg(feature = "json")]
     #[must_use]
     pub fn labels(&self) -> &[String] {
-        &self.labels
+        &self.content().labels
     }
 
     /// Returns the messages, one per line, or the text of a body that is not JSON.
     #[must_use]
     pub fn prose(&self) -> &str {
-        &self.prose
+        &self.content().prose
     }
 
     /// Returns `true` if the JSON has the shape of an error: `{"error": ..}`, `{"type": "error"}`, `{"..Exception":
@@ -252,14 +263,14 @@ impl ErrorBody {
     #[cfg(feature = "json")]
     #[must_use]
     pub fn is_error(&self) -> bool {
-        self.is_error
+        self.content().is_error
     }
 
     /// Returns `true` if it names a quota that was exceeded and whose limit is zero, as Google APIs do.
     #[cfg(feature = "json")]
     #[must_use]
     pub fn has_zero_quota(&self) -> bool {
-        self.has_zero_quota
+        self.content().has_zero_quota
     }
 
     /// Returns the longest delay that a field or the prose asks for, or else the longest until a limit is reset. A
@@ -267,7 +278,7 @@ impl ErrorBody {
     #[must_use]
     pub fn delay(&self) -> Option<Duration> {
         let asked = self.asked_delay();
-        asked.or(self.times.delay)
+        asked.or(self.content().times.delay)
     }
 
     /// Returns the retry times that fields and the prose name: those at which the server asks to come back, or if there
@@ -284,18 +295,22 @@ impl ErrorBody {
     /// ```
     #[must_use]
     pub fn retry_times(&self) -> Vec<RetryTime> {
-        let (asked, asked_date) = (self.asked_delay(), self.times.asked().date);
+        let (asked, asked_date) = (self.asked_delay(), self.content().times.asked().date);
         if asked.or(asked_date).is_some() {
             return times(asked, asked_date);
         }
-        let date = self.times.date.max(date_in_prose(&self.prose));
-        times(self.times.delay, date)
+        let Content {
+            prose,
+            times: of_fields,
+            ..
+        } = self.content();
+        times(of_fields.delay, of_fields.date.max(date_in_prose(prose)))
     }
 
     /// Returns the times at which fields ask to come back. Those at which a limit is reset are not among them.
     #[must_use]
     pub fn asked_times(&self) -> Vec<RetryTime> {
-        let asked = self.times.asked();
+        let asked = self.content().times.asked();
         times(asked.delay, asked.date)
     }
 
@@ -303,12 +318,13 @@ impl ErrorBody {
     /// `retry after 2026-08-21T15:00:00Z`.
     #[must_use]
     pub fn prose_times(&self) -> Vec<RetryTime> {
-        times(delay_in_prose(&self.prose), date_in_prose(&self.prose))
+        times(delay_in_prose(self.prose()), date_in_prose(self.prose()))
     }
 
     /// Returns the longest delay that a field or the prose asks for.
     fn asked_delay(&self) -> Option<Duration> {
-        let longest = self.times.asked().delay.max(delay_in_prose(&self.prose));
+        let asked = self.content().times.asked().delay;
+        let longest = asked.max(delay_in_prose(self.prose()));
         longest.filter(|delay| !delay.is_zero())
     }
 
@@ -336,9 +352,28 @@ impl ErrorBody {
     /// Creates a body from the message of an error.
     #[must_use]
     pub fn of_words(message: &str) -> Self {
-        Self {
+        let content = Content {
             lower: message.to_lowercase(),
+            ..Content::default()
+        };
+        Self {
+            content: content.into(),
             ..Self::default()
+        }
+    }
+}
+
+impl Content {
+    fn read(text: &str) -> Self {
+        work::add(text.len());
+        let read = Self::of_json(json_in(text)).unwrap_or_else(|| {
+            let mut prose = Self::default();
+            prose.add_prose(without_cut_number(text));
+            prose
+        });
+        Self {
+            lower: text.to_lowercase(),
+            ..read
         }
     }
 
@@ -346,12 +381,12 @@ impl ErrorBody {
         if !text.starts_with(['{', '[', '"']) {
             return None;
         }
-        let (mut body, ended_early) = parsed(text);
+        let (mut content, ended_early) = parsed(text);
         // Only a text that was cut off is copied and read again: the message at its cut may name the delay.
         if ended_early {
-            body = parsed(&closed(text)).0;
+            content = parsed(&closed(text)).0;
         }
-        (!body.is_empty()).then_some(body)
+        (!content.is_empty()).then_some(content)
     }
 
     fn is_empty(&self) -> bool {

@@ -5,7 +5,7 @@ pub(super) mod visitor;
 
 pub(super) use unambiguous::is_unambiguous;
 
-use super::{ErrorBody, Pointer, work};
+use super::{Content, Pointer, work};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 use visitor::{MAX_NESTING, ValueVisitor};
@@ -52,10 +52,10 @@ impl Findings {
 }
 
 /// Reads the tokens of a text. The second value is `true` if the text ended too early.
-pub(super) fn parsed(text: &str) -> (ErrorBody, bool) {
-    let mut body = ErrorBody::default();
-    let result = ValueVisitor::whole(&mut body).read(text);
-    (body, result.is_err_and(|error| error.is_eof()))
+pub(super) fn parsed(text: &str) -> (Content, bool) {
+    let mut content = Content::default();
+    let result = ValueVisitor::whole(&mut content).read(text);
+    (content, result.is_err_and(|error| error.is_eof()))
 }
 
 pub(super) fn is_json(text: &str) -> bool {

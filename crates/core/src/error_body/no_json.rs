@@ -1,7 +1,7 @@
 //! The stand-in for `json` without its feature: nothing looks at a value, and no text is known to be JSON that can be
 //! read in one way only.
 
-use super::{ErrorBody, Pointer};
+use super::{Content, Pointer};
 
 #[derive(Clone, Default)]
 pub(super) struct Findings;
@@ -10,8 +10,8 @@ impl Findings {
     pub(super) fn find(&mut self, _: &str, _: &[Pointer]) {}
 }
 
-pub(super) fn parsed(_: &str) -> (ErrorBody, bool) {
-    (ErrorBody::default(), false)
+pub(super) fn parsed(_: &str) -> (Content, bool) {
+    (Content::default(), false)
 }
 
 pub(super) fn is_json(_: &str) -> bool {

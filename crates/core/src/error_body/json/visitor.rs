@@ -1,7 +1,7 @@
-//! The walk over a JSON text that fills an [`ErrorBody`] and keeps nothing else. The key of a value gives its meaning.
+//! The walk over a JSON text that fills a [`Content`] and keeps nothing else. The key of a value gives its meaning.
 
 use super::unambiguous::is_unambiguous;
-use crate::error_body::{ErrorBody, FieldTimes, work};
+use crate::error_body::{Content, FieldTimes, work};
 use crate::server_hints::{RetryTime, Unit};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;
@@ -14,13 +14,13 @@ pub(in crate::error_body) const MAX_NESTING: u8 = 3;
 
 /// A value that is about to be read.
 pub(super) struct ValueVisitor<'a> {
-    body: &'a mut ErrorBody,
+    content: &'a mut Content,
     role: KeyRole,
     nesting: u8,
 }
 
 impl<'a> ValueVisitor<'a> {
-    pub(super) fn whole(body: &'a mut ErrorBody) -> Self {
+    pub(super) fn whole(content: &'a mut Content) -> Self {
         let role = KeyRole {
             // A body that is a bare string is a message.
             prose: true,
@@ -28,7 +28,7 @@ impl<'a> ValueVisitor<'a> {
             ..KeyRole::default()
         };
         Self {
-            body,
+            content,
             role,
             nesting: 0,
         }
@@ -43,29 +43,29 @@ impl<'a> ValueVisitor<'a> {
 
     fn inner(&mut self, role: KeyRole) -> ValueVisitor<'_> {
         ValueVisitor {
-            body: self.body,
+            content: self.content,
             role,
             nesting: self.nesting,
         }
     }
 
     fn text(&mut self, text: &str) {
-        self.body.is_error |= self.role.top_error && !text.is_empty();
-        self.body.is_error |= self.role.top_type && text == "error";
+        self.content.is_error |= self.role.top_error && !text.is_empty();
+        self.content.is_error |= self.role.top_type && text == "error";
         if self.role.code {
-            self.body.add_code(text);
+            self.content.add_code(text);
         }
-        self.body.add_time(self.role.time, text);
-        self.body.has_zero_quota |= self.role.quota && text == "0";
+        self.content.add_time(self.role.time, text);
+        self.content.has_zero_quota |= self.role.quota && text == "0";
         if self.role.echo || self.is_json(text) {
             return;
         }
         // `error` and `reason` hold tokens in some APIs and messages in others: words with blanks are a message there.
         if self.role.code && !(self.role.prose && text.contains(char::is_whitespace)) {
-            self.body.add_label(text);
+            self.content.add_label(text);
         }
         if self.role.prose {
-            self.body.add_prose(text);
+            self.content.add_prose(text);
         }
     }
 
@@ -78,7 +78,7 @@ impl<'a> ValueVisitor<'a> {
             return false;
         }
         let nested = ValueVisitor {
-            body: self.body,
+            content: self.content,
             role: self.role,
             nesting: self.nesting.saturating_add(1),
         };
@@ -87,19 +87,19 @@ impl<'a> ValueVisitor<'a> {
             Ok(()) => true,
             Err(error) => error.is_eof(),
         };
-        self.body.has_doubtful_text |= is_json && !is_unambiguous(text);
+        self.content.has_doubtful_text |= is_json && !is_unambiguous(text);
         is_json
     }
 
     fn number(&mut self, text: &str) {
         if self.role.code {
-            self.body.add_code(text);
+            self.content.add_code(text);
             if !self.role.echo {
-                self.body.add_label(text);
+                self.content.add_label(text);
             }
         }
-        self.body.add_time(self.role.time, text);
-        self.body.has_zero_quota |= self.role.quota && text == "0";
+        self.content.add_time(self.role.time, text);
+        self.content.has_zero_quota |= self.role.quota && text == "0";
     }
 }
 
@@ -123,7 +123,7 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
     }
 
     fn visit_bool<E>(self, value: bool) -> Result<(), E> {
-        self.body.is_error |= self.role.top_error && value;
+        self.content.is_error |= self.role.top_error && value;
         Ok(())
     }
 
@@ -139,7 +139,7 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
 
     /// Reads a fraction, which is never a code. As a delay it counts as the shortest decimal that represents it.
     fn visit_f64<E>(self, number: f64) -> Result<(), E> {
-        self.body.add_time(self.role.time, &number.to_string());
+        self.content.add_time(self.role.time, &number.to_string());
         Ok(())
     }
 
@@ -158,10 +158,10 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<String>()? {
             // Within the loop: some APIs send `"error": {}` with a success.
-            self.body.is_error |= self.role.top_error;
+            self.content.is_error |= self.role.top_error;
             if is_exception(&key) && !self.role.echo {
-                self.body.add_label(&key);
-                self.body.is_error |= self.role.top;
+                self.content.add_label(&key);
+                self.content.is_error |= self.role.top;
             }
             let role = role_of(&key, self.role);
             map.next_value_seed(self.inner(role))?;
@@ -170,7 +170,7 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
     }
 }
 
-impl ErrorBody {
+impl Content {
     /// Adds a token, which contains no whitespace, and also its name alone if it has a namespace as in AWS.
     fn add_code(&mut self, text: &str) {
         if text.contains(char::is_whitespace) {

@@ -332,7 +332,7 @@ impl Test {
             // Tests of a body return early: unlike those of the head, they may be undecided.
             #[cfg(feature = "json")]
             Self::Code(codes) => {
-                let has = |body: &ErrorBody| body.codes.iter().any(|code| codes.contains(code));
+                let has = |body: &ErrorBody| body.codes().iter().any(|code| codes.contains(code));
                 return input.read(ErrorBody::is_unambiguous, has);
             }
             Self::Message(parts) => {
@@ -421,8 +421,8 @@ impl ErrorGroup {
 
 /// Returns `true` if a body or an error's text contains one of these texts.
 fn contains_text(body: &ErrorBody, parts: &[String]) -> bool {
-    work::add(body.lower.len().saturating_mul(parts.len()));
-    parts.iter().any(|part| body.lower.contains(part))
+    work::add(body.lower().len().saturating_mul(parts.len()));
+    parts.iter().any(|part| body.lower().contains(part))
 }
 
 fn is_retryable(outcome: &Outcome<'_>) -> bool {
