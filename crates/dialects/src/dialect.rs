@@ -87,18 +87,9 @@ pub struct Dialect {
     key_header: Option<HeaderName>,
     quoted_keys: Option<bool>,
     /// The rows in the order in which they are tried: its own, then those of the joined dialects.
-    rows: Vec<NamedRow>,
+    rows: Vec<Row>,
     /// The number of its own rows.
     own: usize,
-}
-
-/// A row and its name, which is made of its table and its index there.
-#[derive(Clone)]
-struct NamedRow {
-    name: Arc<str>,
-    /// `true` if the name is that of a rule.
-    is_rule: bool,
-    row: Row,
 }
 
 impl Dialect {
@@ -154,13 +145,8 @@ impl Dialect {
     /// Adds a row, after its own rows so far and before those of every dialect that was joined with [`Dialect::and`],
     /// in whichever order these were called. Put rows that stop before rows that retry.
     pub fn row(mut self, row: Row) -> Self {
-        let name = self.row_name_at(self.own);
-        let row = NamedRow {
-            name,
-            is_rule: false,
-            row,
-        };
-        self.rows.insert(self.own, row);
+        let name = Some(self.row_name_at(self.own));
+        self.rows.insert(self.own, Row { name, ..row });
         self.own = self.own.saturating_add(1);
         self
     }
@@ -168,10 +154,10 @@ impl Dialect {
     /// Adds a row with a name of its own, after all others. Reports and events use this name for the row, and `rules`
     /// for its dialect.
     pub fn rule(mut self, name: impl Into<Arc<str>>, row: Row) -> Self {
-        self.rows.push(NamedRow {
-            name: name.into(),
+        self.rows.push(Row {
+            name: Some(name.into()),
             is_rule: true,
-            row,
+            ..row
         });
         self
     }
@@ -242,7 +228,7 @@ impl Dialect {
     /// s, if a row could still match.
     #[must_use]
     pub fn reads_bodies(&self) -> bool {
-        self.all_rows().any(Row::reads_the_body)
+        self.rows.iter().any(Row::reads_the_body)
     }
 
     /// Returns `true` if some row tests the body of a response that is a success by its status (100 to 399). The layer
@@ -250,14 +236,14 @@ impl Dialect {
     /// length.
     #[must_use]
     pub fn reads_successes(&self) -> bool {
-        let mut of_successes = self.all_rows().filter(|row| row.of_successes);
+        let mut of_successes = self.rows.iter().filter(|row| row.of_successes);
         of_successes.any(Row::reads_the_body)
     }
 
     /// Returns `true` if some row declares a request unprocessed although the status alone does not.
     #[must_use]
     pub fn has_refused_rows(&self) -> bool {
-        self.all_rows().any(|row| row.meaning.is_refused())
+        self.rows.iter().any(|row| row.meaning.is_refused())
     }
 
     /// Returns the dialect without its own row at this index, which starts at 0: for tests that check that every row is
@@ -269,7 +255,7 @@ impl Dialect {
             for later in place..self.own {
                 let name = self.row_name_at(later);
                 if let Some(row) = self.rows.get_mut(later) {
-                    row.name = name;
+                    row.name = Some(name);
                 }
             }
         }
@@ -287,10 +273,6 @@ impl Dialect {
     /// Returns the name of its own row at this index.
     fn row_name_at(&self, place: usize) -> Arc<str> {
         format!("{}[{place}]", self.name).into()
-    }
-
-    fn all_rows(&self) -> impl Iterator<Item = &Row> {
-        self.rows.iter().map(|named| &named.row)
     }
 }
 

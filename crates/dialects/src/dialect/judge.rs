@@ -1,6 +1,6 @@
 //! Judging a response by the rows of a dialect.
 
-use super::{Dialect, NamedRow, Row};
+use super::{Dialect, Row};
 use http::HeaderName;
 use http::header::CONTENT_LENGTH;
 use http_retry_core::ConfigError;
@@ -26,7 +26,7 @@ impl Classify for Dialect {
     }
 
     fn judges_successes(&self) -> bool {
-        self.all_rows().any(|row| row.of_successes)
+        self.rows.iter().any(|row| row.of_successes)
     }
 
     fn pointers(&self, _: &Outcome<'_>) -> Vec<Pointer> {
@@ -35,12 +35,12 @@ impl Classify for Dialect {
 
     fn row_name(&self, row: u32) -> Option<Arc<str>> {
         let row = self.rows.get(usize::try_from(row).ok()?)?;
-        Some(Arc::clone(&row.name))
+        row.name.clone()
     }
 
     fn row_origin(&self, row: u32) -> Option<Arc<str>> {
         let row = self.rows.get(usize::try_from(row).ok()?)?;
-        row.row.origin.clone()
+        row.origin.clone()
     }
 
     fn key_header(&self) -> Option<HeaderName> {
@@ -65,7 +65,7 @@ impl Classify for Dialect {
     }
 
     fn check(&self) -> Result<(), ConfigError> {
-        self.all_rows().try_for_each(Row::check)?;
+        self.rows.iter().try_for_each(Row::check)?;
         let own = self.rows.get(..self.own).unwrap_or_default();
         let own_pointers = pointers(own).len();
         let wrong = |given: usize, allowed| Err(ConfigError::new("dialect", given, allowed));
@@ -98,8 +98,7 @@ impl Dialect {
         } else {
             Evidence::Body
         };
-        for (place, named) in self.rows.iter().enumerate() {
-            let row = &named.row;
+        for (place, row) in self.rows.iter().enumerate() {
             if success && !row.of_successes {
                 continue;
             }
@@ -108,7 +107,7 @@ impl Dialect {
                     let mut verdict = row.meaning.verdict(outcome);
                     verdict.reach = self.reach(place, row, outcome);
                     let number = first_row.saturating_add(u32::try_from(place).unwrap_or(u32::MAX));
-                    return Some(if named.is_rule {
+                    return Some(if row.is_rule {
                         verdict.by_rule(number)
                     } else {
                         verdict.by_row(number)
@@ -132,7 +131,7 @@ impl Dialect {
         if success && !(may_read_successes && is_short_and_readable(outcome)) {
             return false;
         }
-        let mut rows = self.all_rows().filter(|row| !success || row.of_successes);
+        let mut rows = self.rows.iter().filter(|row| !success || row.of_successes);
         // Only the first row that matches, or that may match once the body is read, decides whether to read it.
         let first = rows.find_map(|row| match row.when.matches(outcome, Evidence::Head) {
             Some(true) => Some(row.meaning.needs_the_body()),
@@ -153,10 +152,10 @@ impl Dialect {
         // A row before it may match by what is missing from the body.
         let success = is_success(outcome);
         let has_body = outcome.body().is_some();
-        let rivals = self
-            .all_rows()
-            .take(place)
-            .filter(|row| has_body && !row.meaning.is_refused() && (row.of_successes || !success));
+        let rivals =
+            self.rows.iter().take(place).filter(|row| {
+                has_body && !row.meaning.is_refused() && (row.of_successes || !success)
+            });
         let is_certain = || {
             let certain = |row: &Row| row.when.matches(outcome, Evidence::Certain);
             let mut rivals = rivals.map(certain);
@@ -171,9 +170,8 @@ impl Dialect {
 }
 
 /// Returns the JSON pointers of these rows, each once.
-fn pointers(rows: &[NamedRow]) -> Vec<Pointer> {
-    let rows = rows.iter().map(|named| &named.row);
-    let mut all: Vec<Pointer> = rows.flat_map(Row::pointers).collect();
+fn pointers(rows: &[Row]) -> Vec<Pointer> {
+    let mut all: Vec<Pointer> = rows.iter().flat_map(Row::pointers).collect();
     all.sort();
     all.dedup();
     all

@@ -31,6 +31,10 @@ pub struct Row {
     /// `true` if it names a status that is a success.
     pub(super) of_successes: bool,
     pub(super) refused: Option<ConfigError>,
+    /// Its name in a table, which is made of the table's and its index there, unless it has one of its own.
+    pub(super) name: Option<Arc<str>>,
+    /// `true` if the name is that of a rule.
+    pub(super) is_rule: bool,
     /// The place in a file where it is written.
     pub(super) origin: Option<Arc<str>>,
 }
@@ -177,6 +181,8 @@ impl RowBuilder {
             refused: self.refused.or(meaning.refused.clone()).or(unfit),
             when: self.when,
             meaning,
+            name: None,
+            is_rule: false,
             origin: None,
         }
     }
