@@ -58,9 +58,9 @@ struct NameHasher([u64; 2]);
 const CREDENTIALS: [&str; 4] = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
 
 /// The most narrower gates, and the most routes whose limit has a name; the oldest is dropped.
-const MAX_NARROWER: usize = 1_024;
+pub(super) const MAX_NARROWER: usize = 1_024;
 /// The time for which a narrower gate is kept after it was last closed.
-const NARROWER_LIFETIME: Duration = Duration::from_secs(60 * 60);
+pub(super) const NARROWER_LIFETIME: Duration = Duration::from_secs(60 * 60);
 
 /// The narrower gates of a handle.
 #[derive(Default)]
@@ -491,5 +491,23 @@ mod tests {
         assert_ne!(key(&by_credential, "one"), key(&by_credential, "two"));
         let by_path = Gate::new().key_by(|call| call.path.to_owned());
         assert_eq!(key(&by_path, "one"), key(&by_path, "two"));
+    }
+
+    #[test]
+    fn no_two_hosts_share_a_gate() {
+        let headers = HeaderMap::new();
+        for gate in [
+            Gate::new(),
+            Gate::new().per_credential(),
+            Gate::new().key_by(|_| "same".to_owned()),
+        ] {
+            let one = call(&headers);
+            let other = GatedCall {
+                authority: "b:1",
+                ..one
+            };
+            assert_eq!(gate.key(&one), gate.key(&one));
+            assert_ne!(gate.key(&one), gate.key(&other));
+        }
     }
 }

@@ -5,6 +5,7 @@ mod held;
 pub(super) mod locks;
 #[cfg(http_retry_loom)]
 mod loom_model;
+mod narrower;
 mod parked;
 mod shell;
 mod tokio_clock;

@@ -7,6 +7,8 @@ use crate::gate::vote::DEFAULT_COOLDOWN;
 use proptest::prelude::*;
 
 const ASKED: u64 = 2 * SECOND;
+/// A round is as long as the cooldown.
+const ROUND: u64 = ASKED;
 /// A divisor of no call number.
 const NONE: u64 = u64::MAX;
 
@@ -83,6 +85,27 @@ impl Scene {
             let good = self.go();
             self.succeed(good);
         }
+    }
+
+    /// Plays one round of a release, in which every call whose number is divisible by `bad` is refused, while others
+    /// wait. Returns the time from one call to the next.
+    fn round(&mut self, bad: u64) -> u64 {
+        let (end, mut last, mut interval) = (self.now + ROUND, None, 0);
+        while self.now < end {
+            match self.next() {
+                NextTurn::At(due) => self.now = due.min(end),
+                NextTurn::First | NextTurn::Probe => {
+                    let permit = self.goes(false, true);
+                    if self.sent % bad == 0 {
+                        self.is_refused(permit, false);
+                    } else {
+                        self.succeed_at_last(permit);
+                    }
+                    interval = last.replace(self.now).map_or(0, |last| self.now - last);
+                }
+            }
+        }
+        interval
     }
 
     /// Runs against a server that accepts one call per `interval`, but none whose number is divisible by `stray`, while
@@ -221,6 +244,28 @@ fn newcomers_probe_a_closed_gate_one_at_a_time() {
 }
 
 #[test]
+fn a_refused_probe_extends_the_cooldown() {
+    let mut scene = Scene::new();
+    let early = scene.go();
+    while !scene.refuse() {}
+    scene.now = SECOND;
+    // A call that was in flight when the gate closed met the limit that closed it.
+    scene.is_refused(early, true);
+    assert_eq!(scene.next(), NextTurn::At(ASKED));
+    assert_eq!(scene.controller.next(scene.now, true), NextTurn::Probe);
+    let probe = scene.goes(true, true);
+    scene.is_refused(probe, true);
+    assert_eq!(scene.next(), NextTurn::At(SECOND + ASKED));
+    // It never ends earlier: this one asks for less than is left.
+    scene.now = SECOND + PROBE_INTERVAL;
+    let probe = scene.goes(true, true);
+    scene
+        .controller
+        .refused(scene.now, probe, true, Some(1), None);
+    assert_eq!(scene.next(), NextTurn::At(SECOND + ASKED));
+}
+
+#[test]
 fn a_gate_that_closed_rightly_sends_no_probes() {
     let mut scene = Scene::new();
     scene.cool_down();
@@ -346,6 +391,58 @@ fn a_release_begins_at_the_recent_pace() {
         panic!("all go at once");
     };
     assert!(due - scene.now >= 20 * MILLISECOND, "{}", due - scene.now);
+}
+
+#[test]
+fn the_pace_doubles_after_each_clean_round() {
+    let mut scene = Scene::new();
+    scene.succeed_each(400 * MILLISECOND, 20);
+    assert_eq!(scene.cool_down(), ROUND);
+    let first = scene.round(NONE);
+    for times in [2, 4, 8] {
+        assert_eq!(scene.round(NONE), first / times);
+    }
+}
+
+#[test]
+fn the_pace_is_searched_between_a_clean_and_a_refused_one() {
+    let mut scene = Scene::new();
+    scene.succeed_each(400 * MILLISECOND, 20);
+    scene.cool_down();
+    let first = scene.round(NONE);
+    assert_eq!(scene.round(NONE), first / 2);
+    let refused = first / 4;
+    assert_eq!(scene.round(2), refused);
+    // Back to the last clean pace, and then half way to the refused one.
+    let mut clean = first / 2;
+    assert_eq!(scene.round(NONE), clean);
+    for _ in 0..3 {
+        clean = clean * refused * 2 / (clean + refused);
+        assert_eq!(scene.round(NONE), clean);
+    }
+    // The two differ by less than a tenth: one more round at this pace, and then faster again.
+    assert!(clean - refused < refused / 10);
+    assert_eq!(scene.round(NONE), clean);
+    assert_eq!(scene.round(NONE), clean / 2);
+}
+
+#[test]
+fn a_first_pace_that_is_refused_at_most_halves() {
+    let released = || {
+        let mut scene = Scene::new();
+        scene.succeed_each(50 * MILLISECOND, 200);
+        scene.cool_down();
+        scene
+    };
+    let first = released().round(NONE);
+    let mut scene = released();
+    assert_eq!(scene.next(), NextTurn::First);
+    // One success in the round, which would be a pace of one call per round.
+    let (good, bad) = (scene.goes(false, true), scene.goes(false, true));
+    scene.is_refused(bad, false);
+    scene.succeed_at_last(good);
+    scene.now += ROUND;
+    assert_eq!(scene.round(NONE), 2 * first);
 }
 
 #[test]
