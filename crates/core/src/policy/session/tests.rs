@@ -1,10 +1,12 @@
 //! The way of one request through a policy.
 
+mod failover;
 mod once;
 mod pages;
 
 use super::longest_spread;
 use super::*;
+use crate::budget::RetryBudget;
 use crate::policy::rules::{Condition, Rule, Wait};
 use crate::policy::{Backoff, Class, DelaySource, ErrorKind, Jitter, Methods, Reach, Verdict};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -290,6 +292,34 @@ fn refused_attempts_count_separately_up_to_max_refused() {
     // Each waits for 20 s, and a fifth more at most.
     let refused = sources.len() - 2;
     assert!((900 / 24..=900 / 20).contains(&refused), "{refused}");
+}
+
+#[test]
+fn all_waits_at_the_gate_count_towards_its_limit() {
+    let builder = RetryPolicy::background().to_builder();
+    let policy = builder.max_gate_wait(SECOND * 10).max_refused(9).build();
+    let mut session = session(&policy.unwrap(), &Method::GET);
+    let moment = |seconds| Moment::new(SECOND * seconds);
+    let left = |session: &RetrySession| session.gate_wait_left().unwrap();
+    session.has_waited_at_the_gate(SECOND * 4);
+    assert_eq!(left(&session), SECOND * 6);
+
+    let headers = retry_after("5");
+    let mut refused = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &headers);
+    let Next::Retry(plan) = session.judge_end(&mut refused, None, moment(4)) else {
+        panic!("it may wait for 5 s");
+    };
+    assert_eq!(plan.source(), DelaySource::Gate);
+    let paid = RetryBudget::unlimited().withdraw(*plan, Duration::ZERO);
+    session.apply(&paid.unwrap());
+    assert!(left(&session) <= SECOND, "{:?}", left(&session));
+    session.has_waited_at_the_gate(SECOND * 2);
+    assert_eq!(left(&session), Duration::ZERO);
+    // No more waits at the gate: this one is a retry like any other.
+    assert_ne!(
+        session.plan(&refused, moment(11)).unwrap().source(),
+        DelaySource::Gate
+    );
 }
 
 #[test]

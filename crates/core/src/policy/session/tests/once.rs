@@ -2,7 +2,6 @@
 //! connection.
 
 use super::*;
-use crate::budget::RetryBudget;
 
 /// Returns the wait after an outcome, once it is paid for; or the reason for the end.
 fn waited(
