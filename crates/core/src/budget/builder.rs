@@ -308,6 +308,23 @@ mod tests {
     }
 
     #[test]
+    fn a_given_capacity_grows_if_that_is_asked_for() {
+        let growth = Duration::from_secs(2);
+        let builder = RetryBudget::builder().growth(growth);
+        for terms in [builder.clone().capacity(5).terms(), builder.terms()] {
+            assert_eq!(terms.unwrap().growth, growth);
+        }
+        let budget = RetryBudget::builder().capacity(5).growth(growth);
+        let budget = budget.build().unwrap();
+        for second in 0..60 {
+            (0..100).for_each(|_| budget.deposit(Duration::from_secs(second)));
+            let _ = budget.available(Duration::from_secs(second));
+        }
+        let grown = budget.available(Duration::from_secs(60));
+        assert!((150..=200).contains(&grown), "{grown}");
+    }
+
+    #[test]
     fn the_defaults() {
         let wanted = BudgetTerms {
             capacity: 20_000_000,
