@@ -94,3 +94,23 @@ fn a_header_test_checks_presence_or_a_whole_value() {
     assert_eq!(test("x-reason", Some("bus")), Some(false));
     assert_eq!(test("x-other", None), Some(false));
 }
+
+#[test]
+fn any_holds_if_one_condition_does_wherever_it_stands() {
+    let headers = HeaderMap::from_iter([(
+        HeaderName::from_static("x-b"),
+        http::HeaderValue::from_static("1"),
+    )]);
+    let outcome = Outcome::response(StatusCode::BAD_REQUEST, &headers);
+    let header = |name| Condition::header(HeaderName::from_static(name));
+    let status = |status| Condition::status([status]).unwrap();
+    let holds =
+        |list: Vec<Condition>| Condition::any(list).matches(&outcome, Evidence::Head) == Some(true);
+    assert!(holds(vec![header("x-b"), status(500), header("x-a")]));
+    assert!(holds(vec![header("x-a"), status(500), header("x-b")]));
+    assert!(holds(vec![header("x-a"), header("x-b")]));
+    assert!(holds(vec![header("x-b"), header("x-a")]));
+    assert!(holds(vec![header("x-a"), status(400), header("x-a")]));
+    assert!(!holds(vec![header("x-a"), status(500), header("x-c")]));
+    assert!(!holds(Vec::new()));
+}
