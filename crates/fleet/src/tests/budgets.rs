@@ -99,6 +99,35 @@ async fn one_command_at_a_time_serves_all_retries() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_retry_that_is_dropped_while_it_asks_costs_nothing() {
+    let store = Memory::default();
+    let budget = store.fleet().budgets().get("a");
+    pass(SECOND).await;
+    let asks = || match budget.ask(plan(), TokioClock.now()) {
+        PaymentResult::Pending(asking) => asking,
+        decided => panic!("{decided:?}"),
+    };
+    drop(asks());
+    pass(SECOND).await;
+    let wanted = |state: &mut StoreState| state.commands.iter().any(|report| report.want > 0);
+    assert!(!store.with(wanted));
+
+    // Dropped while the command is under way: what the store grants pays the next retry.
+    store.with(|state| state.takes = WAIT / 2);
+    let asking = asks();
+    pass(WAIT / 4).await;
+    assert!(store.with(wanted));
+    drop(asking);
+    pass(SECOND).await;
+    assert_eq!(ask(&budget).await, (true, Duration::ZERO));
+    let mut paid = 1;
+    while ask(&budget).await.0 {
+        paid += 1;
+    }
+    assert_eq!(paid, 20);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_idle_fleet_sends_nothing() {
     let store = Memory::default();
     let budget = store.fleet().budgets().get("a");

@@ -1,8 +1,11 @@
 //! The commands of calls through a layer, and their waits for the store.
 
 use super::*;
+use crate::memory::MemoryStore;
+use futures_util::future::join_all;
 use http_retry::tower::RetryLayer;
-use http_retry_core::policy::Backoff;
+use http_retry_core::policy::{Backoff, RetryOverride};
+use http_retry_core::services::{Service, Services};
 use std::convert::Infallible;
 use tower::{Layer, ServiceExt};
 
@@ -15,16 +18,38 @@ fn layer(fleet: &Fleet) -> RetryLayer {
 
 /// Returns the time of a call that gets these statuses first, and then 200.
 async fn call(layer: &RetryLayer, host: &str, first: &[u16]) -> Duration {
+    let request = http::Request::get(format!("http://{host}/"));
+    send(
+        layer,
+        request.body(String::new()).unwrap(),
+        first,
+        Duration::ZERO,
+    )
+    .await
+}
+
+/// Returns the time of a request that gets these statuses first, and then 200; each attempt takes this long. A 429 asks
+/// for 10 s.
+async fn send(
+    layer: &RetryLayer,
+    request: http::Request<String>,
+    first: &[u16],
+    takes: Duration,
+) -> Duration {
     let statuses: Vec<u16> = first.iter().rev().copied().collect();
     let statuses = Arc::new(Mutex::new(statuses));
     let service = tower::service_fn(move |_: http::Request<String>| {
         let status = statuses.lock().unwrap().pop().unwrap_or(200);
-        let response = http::Response::builder().status(status);
-        std::future::ready(Ok::<_, Infallible>(response.body(String::new()).unwrap()))
+        let mut response = http::Response::builder().status(status);
+        if status == 429 {
+            response = response.header("retry-after", "10");
+        }
+        async move {
+            TokioClock.sleep(takes).await;
+            Ok::<_, Infallible>(response.body(String::new()).unwrap())
+        }
     });
-    let request = http::Request::get(format!("http://{host}/"));
     let begun = TokioClock.now();
-    let request = request.body(String::new()).unwrap();
     let response = layer.layer(service).oneshot(request).await.unwrap();
     assert_eq!(response.status(), 200);
     TokioClock.now() - begun
@@ -72,4 +97,60 @@ async fn a_budget_has_the_name_of_its_service() {
     let of_a_host = fleet.budgets().get("a.example");
     let names = [orders.name(), of_a_host.name()];
     assert_eq!(names, [Some("orders"), Some("a.example")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_without_the_fleet_shares_its_gate_with_nobody() {
+    let store = MemoryStore::new();
+    let [one, other] = [(); 2].map(|()| {
+        let alone = Service::new("alone", RetryPolicy::rate_limited()).without_fleet();
+        let services = Services::builder(RetryPolicy::rate_limited()).service(alone);
+        let services = services.fleet(&Fleet::in_memory(&store)).build().unwrap();
+        RetryLayer::for_services(&services)
+    });
+    let calls = |layer: &RetryLayer, service: Option<&str>, first: &'static [u16]| {
+        let calls: Vec<_> = (0..6)
+            .map(|_| {
+                let mut request = http::Request::get("http://a.example/").body(String::new());
+                let own = service.map(|service| RetryOverride::new().service(service));
+                let extensions = request.as_mut().unwrap().extensions_mut();
+                own.map(|own| extensions.insert(own));
+                let (layer, request) = (layer.clone(), request.unwrap());
+                tokio::spawn(async move { send(&layer, request, first, SECOND).await })
+            })
+            .collect();
+        async {
+            join_all(calls)
+                .await
+                .into_iter()
+                .map(Result::unwrap)
+                .collect::<Vec<_>>()
+        }
+    };
+    let at_once = [SECOND; 6];
+    for layer in [&one, &other] {
+        assert_eq!(calls(layer, None, &[]).await, at_once);
+        assert_eq!(calls(layer, Some("alone"), &[]).await, at_once);
+    }
+    pass(SECOND).await;
+
+    // Others of its host in the same process and in the other wait together, and it does not.
+    let refused = calls(&one, None, &[429]);
+    pass(SECOND * 2).await;
+    for layer in [&one, &other] {
+        assert_eq!(calls(layer, Some("alone"), &[]).await, at_once);
+    }
+    assert_ne!(calls(&other, None, &[]).await, at_once);
+    refused.await;
+    pass(SECOND * 60).await;
+
+    // It is refused, and nobody else waits for that.
+    let refused = calls(&one, Some("alone"), &[429]);
+    pass(SECOND * 2).await;
+    for layer in [&one, &other] {
+        assert_eq!(calls(layer, None, &[]).await, at_once);
+    }
+    assert_eq!(calls(&other, Some("alone"), &[]).await, at_once);
+    assert_ne!(calls(&one, Some("alone"), &[]).await, at_once);
+    refused.await;
 }

@@ -184,3 +184,20 @@ fn a_refund_pays_the_next_retry() {
     process.receives(0, 0);
     assert_eq!(process.poll(waiting[0]), Poll::Ready(true));
 }
+
+#[test]
+fn a_dropped_retry_is_not_asked_for_and_its_grant_pays_the_next() {
+    let mut process = joined(8 * TOKEN);
+    let asked = process.asks(2);
+    process.participant.cancel(asked[0], PRICE);
+    assert_eq!(process.command().want, TOKEN);
+    process.receives(TOKEN, 7 * TOKEN);
+    // Granted, and dropped before it has read that.
+    process.participant.cancel(asked[1], PRICE);
+    assert_eq!(process.ask(), Answer::Paid);
+    let refused = process.asks(1);
+    process.command();
+    process.receives(0, 0);
+    process.participant.cancel(refused[0], PRICE);
+    assert_eq!(process.ask(), Answer::Refused, "it was granted nothing");
+}

@@ -47,6 +47,17 @@ fn a_process_that_knows_nothing_has_one_token() {
 }
 
 #[test]
+fn a_process_keeps_the_share_with_which_it_left() {
+    let mut process = joined(12 * TOKEN);
+    process.asks(1);
+    process.command();
+    process.fails();
+    // Not even an hour later, since nobody else counts on it.
+    process.after(3_600_000);
+    assert_eq!(process.paid(), 2, "one of three went to the first");
+}
+
+#[test]
 fn a_failing_store_is_tried_less_and_less_often() {
     let mut process = joined(0);
     process.asks(1);
