@@ -1,6 +1,7 @@
 //! Attempts after one that has read none, a part or all of the body.
 
 mod memory;
+mod rewritten;
 mod turns;
 
 use super::super::Replay;
