@@ -42,28 +42,29 @@ use value::ValueTest;
 #[must_use]
 pub struct Condition(pub(crate) Arc<[Test]>);
 
-/// One condition. A list means "one of".
+/// One condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Test {
     Outcome(ResultKind),
+    /// One of these ranges.
     Status(Vec<RangeInclusive<u16>>),
-    Error(Vec<ErrorGroup>),
+    Error(ErrorGroup),
     /// A token in a JSON error body.
     #[cfg(feature = "json")]
-    Code(Vec<String>),
+    Code(String),
     /// A part of an error body or of an error's text, in lower case.
-    Message(Vec<String>),
-    Header(Vec<HeadTest>),
+    Message(String),
+    Header(HeadTest),
     Usage(UsageTest),
     #[cfg(feature = "json")]
     Json(JsonTest),
     Xml(XmlTest),
-    /// Patterns of paths.
-    Path(Vec<String>),
+    /// The pattern of a path.
+    Path(String),
     /// An idempotency key on the request.
     Keyed,
-    Method(Vec<Method>),
-    Attempt(Vec<RangeInclusive<u32>>),
+    Method(Method),
+    Attempt(RangeInclusive<u32>),
     Retryable(bool),
     Idempotent(bool),
     Any(Vec<Condition>),
@@ -162,7 +163,7 @@ impl Condition {
     /// let lost = Condition::error(ErrorGroup::Reset).or(Condition::error(ErrorGroup::Timeout));
     /// ```
     pub fn error(group: ErrorGroup) -> Self {
-        Self::of(Test::Error(vec![group]))
+        Self::of(Test::Error(group))
     }
 
     /// Holds if a JSON error body has exactly this token, at any depth, under one of the keys that APIs use for it
@@ -175,7 +176,7 @@ impl Condition {
     #[cfg(feature = "json")]
     pub fn code(code: impl Into<String>) -> Result<Self, ConfigError> {
         let code = not_empty("code", code.into())?;
-        Ok(Self::of(Test::Code(vec![code])))
+        Ok(Self::of(Test::Code(code)))
     }
 
     /// Holds if the start of an error body, or an error's text, contains this text; case is ignored. It makes the layer
@@ -193,7 +194,7 @@ impl Condition {
     /// An empty text.
     pub fn message(part: impl AsRef<str>) -> Result<Self, ConfigError> {
         let part = not_empty("message", part.as_ref().to_lowercase())?;
-        Ok(Self::of(Test::Message(vec![part])))
+        Ok(Self::of(Test::Message(part)))
     }
 
     /// Holds for outcomes that the policy classifies as transient or throttled, so that repeating may help.
@@ -223,21 +224,10 @@ impl Condition {
     /// # Ok::<(), http_retry::ConfigError>(())
     /// ```
     pub fn any(conditions: impl IntoIterator<Item = Self>) -> Self {
-        let mut all: Vec<Self> = Vec::new();
-        for condition in conditions {
-            // Tests of one kind are merged, so that one look at a header or a path serves them all.
-            let merged = match (all.last().map(|last| &*last.0), &*condition.0) {
-                (Some([one]), [other]) => one.merged(other),
-                _ => None,
-            };
-            if merged.is_some() {
-                all.pop();
-            }
-            all.push(merged.map_or(condition, Self::of));
-        }
-        match all.pop() {
-            Some(only) if all.is_empty() => only,
-            last => Self::of(Test::Any(all.into_iter().chain(last).collect())),
+        let all: Vec<Self> = conditions.into_iter().collect();
+        match <[Self; 1]>::try_from(all) {
+            Ok([only]) => only,
+            Err(all) => Self::of(Test::Any(all)),
         }
     }
 
@@ -248,26 +238,6 @@ impl Condition {
 
     fn of(test: Test) -> Self {
         Self([test].into())
-    }
-}
-
-impl Test {
-    /// Returns one test that holds if one of the two does, or `None` if they are of different kinds.
-    fn merged(&self, other: &Self) -> Option<Self> {
-        fn both<T: Clone>(one: &[T], other: &[T]) -> Vec<T> {
-            [one, other].concat()
-        }
-        Some(match (self, other) {
-            (Self::Error(one), Self::Error(other)) => Self::Error(both(one, other)),
-            #[cfg(feature = "json")]
-            (Self::Code(one), Self::Code(other)) => Self::Code(both(one, other)),
-            (Self::Message(one), Self::Message(other)) => Self::Message(both(one, other)),
-            (Self::Header(one), Self::Header(other)) => Self::Header(both(one, other)),
-            (Self::Path(one), Self::Path(other)) => Self::Path(both(one, other)),
-            (Self::Method(one), Self::Method(other)) => Self::Method(both(one, other)),
-            (Self::Attempt(one), Self::Attempt(other)) => Self::Attempt(both(one, other)),
-            _ => return None,
-        })
     }
 }
 
@@ -326,21 +296,17 @@ impl Test {
                 let status = status.as_u16();
                 ranges.iter().any(|range| range.contains(&status))
             }),
-            Self::Error(groups) => outcome
-                .error_kind()
-                .is_some_and(|kind| groups.iter().any(|group| group.covers(kind))),
+            Self::Error(group) => outcome.error_kind().is_some_and(|kind| group.covers(kind)),
             // Tests of a body return early: unlike those of the head, they may be undecided.
             #[cfg(feature = "json")]
-            Self::Code(codes) => {
-                let has = |body: &ErrorBody| body.codes().iter().any(|code| codes.contains(code));
+            Self::Code(code) => {
+                let has = |body: &ErrorBody| body.codes().contains(code);
                 return input.read(ErrorBody::is_unambiguous, has);
             }
-            Self::Message(parts) => {
-                return input.read(ErrorBody::is_unambiguous, |body| contains_text(body, parts));
+            Self::Message(part) => {
+                return input.read(ErrorBody::is_unambiguous, |body| contains_text(body, part));
             }
-            Self::Header(tests) => outcome
-                .headers()
-                .is_some_and(|headers| tests.iter().any(|test| test.holds(headers))),
+            Self::Header(test) => outcome.headers().is_some_and(|headers| test.holds(headers)),
             Self::Usage(test) => outcome.headers().is_some_and(|headers| test.holds(headers)),
             #[cfg(feature = "json")]
             Self::Json(test) => {
@@ -351,13 +317,12 @@ impl Test {
                 let is_certain = |body: &ErrorBody| body.is_certain_xml(&test.tag);
                 return input.read(is_certain, |body| test.holds(body));
             }
-            Self::Path(patterns) => outcome.request().is_some_and(|request| {
-                let mut patterns = patterns.iter();
-                patterns.any(|pattern| matches_path(pattern, request.path()))
-            }),
+            Self::Path(pattern) => outcome
+                .request()
+                .is_some_and(|request| matches_path(pattern, request.path())),
             Self::Keyed => outcome.request().is_some_and(RequestLine::is_keyed),
-            Self::Method(methods) => input.method.is_some_and(|own| methods.contains(own)),
-            Self::Attempt(ranges) => ranges.iter().any(|range| range.contains(&input.attempt)),
+            Self::Method(method) => input.method == Some(method),
+            Self::Attempt(range) => range.contains(&input.attempt),
             Self::Retryable(wanted) => is_retryable(outcome) == *wanted,
             Self::Idempotent(wanted) => input.idempotent == *wanted,
             Self::Any(conditions) => return any(conditions.iter().map(|one| one.holds(input))),
@@ -419,10 +384,10 @@ impl ErrorGroup {
     }
 }
 
-/// Returns `true` if a body or an error's text contains one of these texts.
-fn contains_text(body: &ErrorBody, parts: &[String]) -> bool {
-    work::add(body.lower().len().saturating_mul(parts.len()));
-    parts.iter().any(|part| body.lower().contains(part))
+/// Returns `true` if a body or an error's text contains this text.
+fn contains_text(body: &ErrorBody, part: &str) -> bool {
+    work::add(body.lower().len());
+    body.lower().contains(part)
 }
 
 fn is_retryable(outcome: &Outcome<'_>) -> bool {

@@ -135,7 +135,7 @@ impl XmlTest {
 impl Condition {
     /// Holds for responses with this header, whatever its value. An error never has one.
     pub fn header(name: HeaderName) -> Self {
-        Self::of(Test::Header(vec![HeadTest::new(name, ValueTest::Present)]))
+        Self::of(Test::Header(HeadTest::new(name, ValueTest::Present)))
     }
 
     /// Holds for responses with a line of this header, or an element of its list, that is this value as a whole,
@@ -149,7 +149,7 @@ impl Condition {
     /// ```
     pub fn header_is(name: HeaderName, value: impl Into<String>) -> Self {
         let wanted = ValueTest::Is(vec![value.into()]);
-        Self::of(Test::Header(vec![HeadTest::new(name, wanted)]))
+        Self::of(Test::Header(HeadTest::new(name, wanted)))
     }
 
     /// Holds for responses with a line of this header that has this value, or an element of its list: `a: 1` twice and
@@ -221,11 +221,7 @@ impl Condition {
         if wanted.is_empty() || part.as_ref().is_some_and(String::is_empty) {
             return Err(ConfigError::new("header", name, NOTHING));
         }
-        Ok(Self::of(Test::Header(vec![HeadTest {
-            name,
-            part,
-            wanted,
-        }])))
+        Ok(Self::of(Test::Header(HeadTest { name, part, wanted })))
     }
 
     /// Holds if a location in a JSON error body has this value. The location is an RFC 6901 pointer in which `*`

@@ -10,7 +10,7 @@ impl Condition {
     /// Holds for requests with this method. [`or`](Self::or) joins several. Only the HTTP adapters know the method;
     /// elsewhere the condition never holds.
     pub fn method(method: Method) -> Self {
-        Self::of(Test::Method(vec![method]))
+        Self::of(Test::Method(method))
     }
 
     /// Holds for requests to a path that matches this pattern, in which `*` matches anything, slashes too; `/v1/*` also
@@ -32,7 +32,7 @@ impl Condition {
     pub fn path(pattern: impl Into<String>) -> Result<Self, ConfigError> {
         let given = pattern.into();
         match path_pattern(&given) {
-            Ok(pattern) => Ok(Self::of(Test::Path(vec![pattern]))),
+            Ok(pattern) => Ok(Self::of(Test::Path(pattern))),
             Err(allowed) => Err(ConfigError::new(
                 "path",
                 given,
@@ -85,7 +85,7 @@ impl Condition {
             let allowed = "must hold at least one attempt, the first being 1";
             return Err(ConfigError::new("attempt", given, allowed));
         }
-        Ok(Self::of(Test::Attempt(vec![first..=last])))
+        Ok(Self::of(Test::Attempt(first..=last)))
     }
 }
 
