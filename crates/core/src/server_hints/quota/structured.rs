@@ -136,7 +136,8 @@ impl<'a> Item<'a> {
             reset: self.reset.max(other.reset),
             window: self.window.max(other.window),
             unit: self.unit.or(other.unit),
-            is_broken: self.is_broken || other.is_broken,
+            // Matters only while a list is read.
+            is_broken: false,
         }
     }
 
