@@ -462,6 +462,28 @@ mod header_rules_tests {
     }
 
     #[test]
+    fn an_aws_error_name_makes_any_4xx_a_throttle() {
+        let class = |status: u16, name: &'static str| {
+            let name = HeaderValue::from_static(name);
+            let headers =
+                HeaderMap::from_iter([(HeaderName::from_static("x-amzn-errortype"), name)]);
+            let status = http::StatusCode::from_u16(status).unwrap();
+            by_headers(&Outcome::response(status, &headers)).map(|verdict| verdict.class)
+        };
+        let throttled = Some(Class::Throttled);
+        for status in [400, 403, 404, 499] {
+            assert_eq!(class(status, "ThrottlingException"), throttled, "{status}");
+            assert_eq!(class(status, "AccessDeniedException"), None, "{status}");
+        }
+        assert_eq!(
+            class(400, "com.shop#SlowDown:https://shop.example/"),
+            throttled
+        );
+        assert_eq!(class(500, "ThrottlingException"), None);
+        assert_eq!(class(200, "ThrottlingException"), None);
+    }
+
+    #[test]
     fn false_counts_if_the_retry_headers_disagree() {
         let (one, other) = ("x-should-retry", "stripe-should-retry");
         assert_eq!(header_bool([(one, "true"), (other, "false")]), Some(false));
