@@ -1,5 +1,5 @@
-//! Processes that share their budgets by a server of the test's own, through the public API of both stacks. Where no
-//! engine is on PATH, these tests say so and pass.
+//! Processes that share their budgets by a server of the test's own, through the public API of both stacks. Those that
+//! start one are ignored by default: they need redis-server or valkey-server on PATH.
 
 mod addresses;
 mod bounds;

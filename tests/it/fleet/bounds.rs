@@ -13,10 +13,9 @@ use tower::{Layer, ServiceExt};
 const KEY: &str = "http-retry:1:{orders}:budget";
 
 #[tokio::test]
+#[ignore = "needs redis-server or valkey-server"]
 async fn processes_share_the_tokens_of_one() {
-    let Some(server) = Server::start(&[]) else {
-        return;
-    };
+    let server = Server::start(&[]);
     let [stack, other] = BOTH;
     let processes = [
         Process::joined(stack, &server.url()).await,
@@ -37,10 +36,9 @@ async fn processes_share_the_tokens_of_one() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server or valkey-server"]
 async fn a_store_that_forgets_gives_no_second_fortune() {
-    let Some(server) = Server::start(&[]) else {
-        return;
-    };
+    let server = Server::start(&[]);
     for stack in BOTH {
         server.ask(&["FLUSHALL"]).unwrap();
         let mut process = Process::joined(stack, &server.url()).await;
@@ -58,10 +56,9 @@ async fn a_store_that_forgets_gives_no_second_fortune() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server or valkey-server"]
 async fn garbage_in_the_store_is_a_bucket_anew() {
-    let Some(server) = Server::start(&[]) else {
-        return;
-    };
+    let server = Server::start(&[]);
     for stack in BOTH {
         server.ask(&["FLUSHALL"]).unwrap();
         let mut process = Process::joined(stack, &server.url()).await;
@@ -79,10 +76,9 @@ async fn garbage_in_the_store_is_a_bucket_anew() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server or valkey-server"]
 async fn what_is_given_by_hand_wins_whatever_the_order() {
-    let Some(server) = Server::start(&[]) else {
-        return;
-    };
+    let server = Server::start(&[]);
     let fleet = Fleet::redis(&server.url()).unwrap();
     let own = || RetryBudget::builder().capacity(7).build().unwrap();
     let layer = || RetryLayer::new(RetryPolicy::background());
@@ -101,10 +97,9 @@ async fn what_is_given_by_hand_wins_whatever_the_order() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server or valkey-server"]
 async fn a_budget_by_hand_has_its_own_numbers_and_is_told_at_the_end() {
-    let Some(server) = Server::start(&[]) else {
-        return;
-    };
+    let server = Server::start(&[]);
     let fleet = Fleet::redis(&server.url()).unwrap();
     let numbers = RetryBudget::builder().capacity(50).initial(0);
     let budget = fleet.budget("orders", numbers.per_success(1)).unwrap();
@@ -120,10 +115,9 @@ async fn a_budget_by_hand_has_its_own_numbers_and_is_told_at_the_end() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server or valkey-server"]
 async fn another_service_takes_over_once_the_fleet_refuses() {
-    let Some(server) = Server::start(&[]) else {
-        return;
-    };
+    let server = Server::start(&[]);
     let other = Process::joined(BOTH[0], &server.url()).await;
     other.is_down(true);
     assert_eq!(other.retries(40).await, 20);

@@ -17,7 +17,7 @@ struct Cluster {
 }
 
 impl Cluster {
-    async fn start() -> Option<Self> {
+    async fn start() -> Self {
         let folder = std::env::temp_dir().join(format!("http-retry-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let mut cluster = Self {
@@ -27,7 +27,7 @@ impl Cluster {
         for number in 0..SLOTS.len() {
             let (dir, file) = (cluster.folder.to_str().unwrap(), format!("{number}.conf"));
             let own = ["--dir", dir, "--cluster-config-file", &file];
-            let node = Server::start(&[&["--cluster-enabled", "yes"], &own[..]].concat())?;
+            let node = Server::start(&[&["--cluster-enabled", "yes"], &own[..]].concat());
             cluster.nodes.push(node);
         }
         for (node, slots) in cluster.nodes.iter().zip(SLOTS) {
@@ -45,7 +45,7 @@ impl Cluster {
             }
         };
         tokio::time::timeout(LONG, is_up).await.unwrap();
-        Some(cluster)
+        cluster
     }
 }
 
@@ -64,10 +64,9 @@ fn is_well(node: &Server) -> bool {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server or valkey-server"]
 async fn a_key_of_another_node_is_told_and_calls_go_on() {
-    let Some(cluster) = Cluster::start().await else {
-        return;
-    };
+    let cluster = Cluster::start().await;
     let slot = cluster.nodes[0].ask(&["CLUSTER", "KEYSLOT", "orders"]);
     let slot: u16 = redis::from_redis_value(slot.unwrap()).unwrap();
     let owner = SLOTS.iter().position(|slots| slots.contains(&slot));

@@ -40,10 +40,9 @@ fn broken_once() -> Scripted {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server or valkey-server"]
 async fn a_resume_is_refused_where_the_fleet_has_no_token() {
-    let Some(server) = Server::start(&[]) else {
-        return;
-    };
+    let server = Server::start(&[]);
     let mine = Process::joined(Stack::Tower, &server.url()).await;
     let other = Process::joined(Stack::Tower, &server.url()).await;
     other.is_down(true);
@@ -57,10 +56,9 @@ async fn a_resume_is_refused_where_the_fleet_has_no_token() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server or valkey-server"]
 async fn a_resume_takes_its_token_from_the_fleet() {
-    let Some(server) = Server::start(&[]) else {
-        return;
-    };
+    let server = Server::start(&[]);
     let mine = Process::joined(Stack::Tower, &server.url()).await;
     let other = Process::joined(Stack::Tower, &server.url()).await;
     let client = Scripted::new([
@@ -78,10 +76,9 @@ async fn a_resume_takes_its_token_from_the_fleet() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server or valkey-server"]
 async fn a_download_that_is_dropped_while_it_asks_pays_nothing() {
-    let Some(server) = Server::start(&[]) else {
-        return;
-    };
+    let server = Server::start(&[]);
     let mine = Process::joined(Stack::Tower, &server.url()).await;
     let service = layer(&mine.fleet, MILLI).resume_downloads();
     let service = service.layer(broken_once());

@@ -14,10 +14,9 @@ use tower::{Layer, ServiceExt};
 const SECRET: &str = "hunter2";
 
 #[tokio::test]
+#[ignore = "needs redis-server or valkey-server"]
 async fn no_key_value_event_or_debug_text_holds_a_secret() {
-    let Some(server) = Server::start(&[]) else {
-        return;
-    };
+    let server = Server::start(&[]);
     server
         .ask(&[
             "ACL", "SETUSER", "alice", "on", ">hunter2", "+@all", "~*", "&*",

@@ -1,9 +1,9 @@
-//! A Redis or Valkey server of a test's own, for the tests inside the crate and outside of it.
+//! A Redis or Valkey server of a test's own, for the tests inside the crate and outside of it. They are ignored by
+//! default, since not every machine has one; `cargo test .. -- --ignored` runs them, and they fail without a server.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A server on a free port of this machine that keeps nothing on disk; it ends with this value.
 pub(crate) struct Server {
@@ -15,16 +15,11 @@ pub(crate) struct Server {
 
 /// Names the engine to start. Default: the first on PATH.
 const CHOSEN: &str = "HTTP_RETRY_SERVER";
-/// Turns a missing engine into a failure.
-const NEEDED: &str = "HTTP_RETRY_NEEDS_SERVER";
 
 impl Server {
-    /// Starts a server, and returns it once it replies. Returns `None`, and prints a line, if no engine is on PATH.
-    pub(crate) fn start(arguments: &[&str]) -> Option<Self> {
-        let Some(engine) = engine() else {
-            skip();
-            return None;
-        };
+    /// Starts a server, and returns it once it replies.
+    pub(crate) fn start(arguments: &[&str]) -> Self {
+        let engine = engine().expect("redis-server or valkey-server is on PATH");
         let arguments: Vec<String> = arguments.iter().map(|word| (*word).to_owned()).collect();
         // Another program may take the port between the look and the start.
         let started = (0..10).find_map(|_| {
@@ -33,12 +28,12 @@ impl Server {
             Some((port, process))
         });
         let (port, process) = started.expect("the engine starts");
-        Some(Self {
+        Self {
             engine,
             arguments,
             port,
             process,
-        })
+        }
     }
 
     pub(crate) fn port(&self) -> u16 {
@@ -95,7 +90,8 @@ impl Drop for Server {
     }
 }
 
-fn engine() -> Option<String> {
+/// Returns the engine to start, or `None` if there is none on PATH.
+pub(crate) fn engine() -> Option<String> {
     let is_there = |name: &String| {
         let mut version = Command::new(name);
         version.arg("--version").stdout(Stdio::null());
@@ -110,19 +106,6 @@ fn engine() -> Option<String> {
     }
     let known = ["redis-server", "valkey-server"].map(str::to_owned);
     known.into_iter().find(is_there)
-}
-
-/// Prints the number of skipped tests, past the harness, which hides the output of tests that pass.
-fn skip() {
-    static SKIPPED: AtomicUsize = AtomicUsize::new(0);
-    assert!(
-        std::env::var_os(NEEDED).is_none(),
-        "{NEEDED}, and no engine is on PATH"
-    );
-    let skipped = SKIPPED.fetch_add(1, Ordering::Relaxed) + 1;
-    let line =
-        format!("fleet: no redis-server and no valkey-server on PATH, {skipped} tests skipped\n");
-    let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
 fn free_port() -> u16 {
