@@ -7,6 +7,7 @@ pub(super) mod locks;
 mod loom_model;
 mod narrower;
 mod parked;
+mod peers;
 mod shell;
 mod tokio_clock;
 

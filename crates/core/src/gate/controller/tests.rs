@@ -492,6 +492,25 @@ fn a_spent_quota_holds_calls_until_its_reset() {
     assert_eq!(scene.next(), NextTurn::First);
 }
 
+#[test]
+fn a_spent_quota_shuts_the_gate_once_no_call_is_in_flight() {
+    let mut scene = Scene::new();
+    let [first, second] = [(); 2].map(|()| scene.go());
+    let spent = Some(GateQuota {
+        limit: Some(10),
+        remaining: 0,
+        reset: 5 * SECOND,
+    });
+    scene.controller.succeeded(0, first, true, spent);
+    // The response of the other one may say that more remains.
+    assert_eq!(scene.controller.shut_until(true), None);
+    scene.controller.succeeded(0, second, true, spent);
+    for is_newcomer in [false, true] {
+        let until = scene.controller.shut_until(is_newcomer);
+        assert_eq!(until, Some(5 * SECOND));
+    }
+}
+
 proptest! {
     #[test]
     fn the_next_turn_is_now_or_later(
