@@ -3,6 +3,7 @@
 mod join;
 mod joined;
 mod model;
+mod participant;
 mod processes;
 mod properties;
 mod quotas;
