@@ -44,6 +44,16 @@ mod alone {
     }
 
     #[test]
+    fn the_tokens_are_those_at_the_time_and_none_without_a_limit() {
+        let budget = RetryBudget::builder().initial(1).per_second(1).build();
+        let budget = budget.unwrap();
+        let tokens = |seconds| budget.tokens_at(Duration::from_secs(seconds));
+        assert_eq!(tokens(10), Some(Decimal::ONE));
+        assert_eq!(tokens(12).unwrap().to_string(), "3");
+        assert_eq!(RetryBudget::unlimited().tokens_at(Duration::ZERO), None);
+    }
+
+    #[test]
     fn a_retry_after_a_timeout_costs_double() {
         let budget = RetryBudget::default();
         budget

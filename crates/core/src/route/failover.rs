@@ -168,6 +168,23 @@ mod tests {
     }
 
     #[test]
+    fn the_host_never_goes_along_and_credentials_only_to_the_same_server() {
+        let mine = HeaderName::from_static("x-mine");
+        let kept = |to: &'static str| {
+            let moved = Rebase::new(None, Uri::from_static(to), vec![mine.clone()]);
+            let names = ["host", "authorization", "x-mine", "accept"];
+            let value = http::HeaderValue::from_static("1");
+            let pairs = names.map(|name| (HeaderName::from_static(name), value.clone()));
+            let mut headers = HeaderMap::from_iter(pairs);
+            moved.strip_headers(&mut headers, &Uri::from_static("http://a/x"));
+            names.map(|name| headers.contains_key(name))
+        };
+        assert_eq!(kept("http://a/api"), [false, true, true, true]);
+        assert_eq!(kept("http://b/api"), [false, false, false, true]);
+        assert_eq!(kept("https://a/api"), [false, false, false, true]);
+    }
+
+    #[test]
     fn the_target_of_options_is_the_other_server_itself() {
         let mut parts = Uri::from_static("http://a/").into_parts();
         parts.path_and_query = Some("*".parse().unwrap());

@@ -361,6 +361,37 @@ fn a_wait_lasts_as_long_as_a_body_or_a_table_asks() {
 }
 
 #[test]
+fn a_timeout_is_one_with_and_without_a_head() {
+    let none = HeaderMap::new();
+    assert!(Outcome::error(ErrorKind::Timeout).ran_out_of_time());
+    assert!(!Outcome::error(ErrorKind::Reset).ran_out_of_time());
+    assert!(!response(200, &none).ran_out_of_time());
+    let silent =
+        Verdict::new(Class::Transient, Reach::Answered).because(crate::policy::Reason::Timeout);
+    assert!(response(200, &none).judged(silent).ran_out_of_time());
+    assert!(!response(504, &none).judged(silent).ran_out_of_time());
+}
+
+#[test]
+fn a_rule_waits_as_often_as_it_says() {
+    let none = HeaderMap::new();
+    let poll = Rule::when(Condition::status([503]).unwrap()).wait(Wait::new().at_most(2));
+    let policy = policy().to_builder().rule(poll).build().unwrap();
+    let mut session = session(&policy, &Method::GET);
+    let busy = response(503, &none);
+    for _ in 0..2 {
+        let paid = RetryBudget::unlimited()
+            .withdraw(plan(&session, &busy, Moment::default()), Duration::ZERO)
+            .unwrap();
+        session.apply(&paid);
+        paid.commit();
+    }
+    let stopped = stop(&session, &busy, Moment::default());
+    assert_eq!(stopped, Some(StopReason::WaitsExhausted));
+    assert_eq!(session.retries(), 0);
+}
+
+#[test]
 fn a_refusal_that_asks_for_next_to_nothing_waits_the_backoff() {
     let with = |preset: RetryPolicy, backoff| preset.to_builder().backoff(backoff).build().unwrap();
     let background = |backoff| with(RetryPolicy::background(), backoff);

@@ -47,6 +47,28 @@ fn bytes_read(headers: &HeaderMap) -> usize {
 }
 
 #[test]
+fn the_first_64_delays_of_a_header_are_read() {
+    let asked = |long: usize, as_list: bool| {
+        let delays = (1..=80).map(|n| if n == long { "7" } else { "1" });
+        let delays = delays.map(str::to_owned);
+        let lines = if as_list {
+            vec![delays.collect::<Vec<_>>().join(", ")]
+        } else {
+            delays.collect()
+        };
+        let headers = map(lines
+            .into_iter()
+            .map(|line| ("retry-after".to_owned(), line)));
+        let hints = ServerHints::read(StatusCode::TOO_MANY_REQUESTS, &headers, WALL);
+        hints.asked().unwrap().as_secs()
+    };
+    for as_list in [false, true] {
+        assert_eq!(asked(64, as_list), 7, "{as_list}");
+        assert_eq!(asked(65, as_list), 1, "{as_list}");
+    }
+}
+
+#[test]
 fn a_mebibyte_of_headers_is_read_only_up_to_the_limits() {
     for headers in large() {
         let read = bytes_read(&headers);
