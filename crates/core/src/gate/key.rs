@@ -193,7 +193,6 @@ impl Gate {
     /// the service, or only this one.
     pub fn narrowed(&self, call: RouteOf<'_>, scope: Scope, now: Duration) -> Option<GateKey> {
         let key = self.narrower_key(call, scope)?;
-        self.leave_unshared(GateKey(key), now);
         let now = micros(now);
         let known = &self.0.narrow.known;
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -411,20 +410,13 @@ impl Gate {
             return key;
         }
         let key = GateKey(splitmix64(key.0).max(1));
-        self.leave_unshared(key, now);
-        key
-    }
-
-    /// Claims the slot of a key that is not shared, so that its first call goes at once.
-    pub(super) fn leave_unshared(&self, key: GateKey, now: Duration) {
-        if self.0.options.make_peer.is_none() {
-            return;
-        }
         let moment = Moment::new(now).with_random(key.0);
         if let Some(slot) = self.0.map.find(key).filter(|slot| !slot.counters.is_idle()) {
-            // Nothing to do: `decide` releases the counters of a key that has no peer.
+            // Claims the slot, so that the first call goes at once: `decide` releases the counters of a key that has no
+            // peer.
             self.0.map.decide(slot, key, moment, |_, _| ());
         }
+        key
     }
 }
 
