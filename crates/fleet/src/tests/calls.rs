@@ -100,6 +100,27 @@ async fn a_budget_has_the_name_of_its_service() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_gate_leaves_a_store_that_fails_and_returns_to_it() {
+    let store = MemoryStore::new();
+    let fleet = Fleet::in_memory(&store);
+    let layer = RetryLayer::new(RetryPolicy::rate_limited());
+    let layer = layer.budget(RetryBudget::unlimited()).fleet(&fleet);
+    call(&layer, "a.example", &[]).await;
+    pass(SECOND).await;
+    assert!(fleet.status().joined);
+    store.fail(LeaveReason::ReadOnly);
+    assert!(call(&layer, "a.example", &[429]).await >= SECOND * 10);
+    let status = fleet.status();
+    assert_eq!(
+        (status.joined, status.reason),
+        (false, Some(LeaveReason::ReadOnly))
+    );
+    store.recover();
+    pass(SECOND * 10).await;
+    assert!(fleet.status().joined);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_service_without_the_fleet_shares_its_gate_with_nobody() {
     let store = MemoryStore::new();
     let [one, other] = [(); 2].map(|()| {
