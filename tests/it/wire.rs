@@ -14,7 +14,6 @@ pub(crate) mod own_bodies;
 mod proxies;
 mod redirects;
 pub(crate) mod schedules;
-mod self_test;
 mod server;
 pub(crate) mod shared_body;
 mod stacks;

@@ -5,7 +5,6 @@ use super::*;
 use http_retry::policy::{Decimal, ErrorKind};
 use http_retry::report::{RetryEvent, RetryEventKind};
 use http_retry::{AttemptTimeout, ReportSlot, RetryBudget, RetryOverride, StopReason};
-use reqwest::Method;
 use reqwest_middleware::{Error, RequestBuilder};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
@@ -88,21 +87,6 @@ async fn other_errors_are_no_attempt_timeouts() {
         .unwrap_err();
     assert!(!AttemptTimeout::is(&error), "{error:?}");
     server.request().await;
-}
-
-#[tokio::test]
-async fn a_post_that_was_cut_is_not_repeated() {
-    let mut server = Server::start([Reply::Silence]).await;
-    let clock = ManualRuntime::paused();
-    let slot = ReportSlot::default();
-    let request = client(limited(4, &clock)).request(Method::POST, &server.url);
-    let call = send(request.body("order").with_extension(slot.clone()));
-    server.request().await;
-    clock.advance(SECOND * 10);
-    let error = end_of(call, &mut server).await.unwrap_err();
-    assert!(AttemptTimeout::is(&error));
-    assert_eq!(slot.take().unwrap().stop(), StopReason::NotIdempotent);
-    assert!(server.other_requests().is_empty());
 }
 
 #[tokio::test]
