@@ -1,6 +1,8 @@
 //! Refusals whose responses are still being read.
 
+use super::shell::Woken;
 use super::*;
+use std::sync::atomic::Ordering;
 
 #[test]
 fn held_refusals_close_the_gate_at_once() {
@@ -30,6 +32,29 @@ fn a_lift_lets_those_go_that_wait() {
     assert!(went.iter().all(|went| *went == Some(begun)), "{went:?}");
     held.into_iter().for_each(|hold| scene.lift(&hold));
     assert!(scene.is_open("a"));
+}
+
+#[test]
+fn a_lift_that_shortens_a_pause_wakes_the_first_that_waits() {
+    let scene = Scene::new();
+    let [longest, others @ ..] = [(); 5].map(|()| scene.go("a"));
+    let mut others = others.into_iter();
+    let refused = |call: Admission| call.refused(Some(SECOND * 5), None);
+    others.by_ref().take(3).for_each(refused);
+    let held = longest.held(Some(SECOND * 60));
+    others.for_each(refused);
+    let woken = Arc::new(Woken::default());
+    let waker = Waker::from(Arc::clone(&woken));
+    let mut waiter = scene.waiter();
+    let mut poll = || waiter.as_mut().poll(&mut Context::from_waker(&waker));
+    assert!(poll().is_pending());
+    woken.0.store(false, Ordering::Relaxed);
+    scene.lift(&held);
+    // Without that it would sleep for the minute.
+    assert!(woken.0.load(Ordering::Relaxed));
+    assert!(poll().is_pending());
+    scene.clock.advance(SECOND * 5);
+    assert!(poll().is_ready());
 }
 
 #[test]

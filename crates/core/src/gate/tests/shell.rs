@@ -123,8 +123,9 @@ fn a_call_in_line_ends_if_the_gate_stays_shut_for_too_long() {
     assert_eq!(passed.shut_for, Some(SECOND * 60));
 }
 
+/// Notes that it was woken.
 #[derive(Default)]
-struct Woken(AtomicBool);
+pub(super) struct Woken(pub(super) AtomicBool);
 
 impl Wake for Woken {
     fn wake(self: Arc<Self>) {
