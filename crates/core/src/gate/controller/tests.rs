@@ -493,6 +493,25 @@ fn a_spent_quota_holds_calls_until_its_reset() {
 }
 
 #[test]
+fn a_quota_comes_back_after_as_long_as_the_first_time() {
+    let mut scene = Scene::new();
+    let spent = Some(GateQuota {
+        limit: Some(1),
+        remaining: 0,
+        reset: 5 * SECOND,
+    });
+    let first = scene.go();
+    scene.controller.succeeded(0, first, true, spent);
+    for turn in 1..4 {
+        scene.now = turn * 5 * SECOND;
+        assert_eq!(scene.next(), NextTurn::First);
+        // Its response does not come, so nothing tells when the quota is back.
+        scene.go();
+        assert_eq!(scene.next(), NextTurn::At(scene.now + 5 * SECOND));
+    }
+}
+
+#[test]
 fn a_spent_quota_shuts_the_gate_once_no_call_is_in_flight() {
     let mut scene = Scene::new();
     let [first, second] = [(); 2].map(|()| scene.go());
