@@ -512,6 +512,24 @@ fn a_quota_comes_back_after_as_long_as_the_first_time() {
 }
 
 #[test]
+fn a_call_without_a_response_takes_one_from_the_quota() {
+    let mut scene = Scene::new();
+    let [first, lost] = [(); 2].map(|()| scene.go());
+    let three = Some(GateQuota {
+        limit: Some(10),
+        remaining: 3,
+        reset: 5 * SECOND,
+    });
+    scene.controller.succeeded(0, first, true, three);
+    scene.controller.ended(0, lost, None);
+    for _ in 0..2 {
+        assert_eq!(scene.next(), NextTurn::First);
+        scene.go();
+    }
+    assert_eq!(scene.next(), NextTurn::At(5 * SECOND));
+}
+
+#[test]
 fn a_spent_quota_shuts_the_gate_once_no_call_is_in_flight() {
     let mut scene = Scene::new();
     let [first, second] = [(); 2].map(|()| scene.go());
