@@ -6,9 +6,8 @@
 //! [`RetryBudget`](crate::budget::RetryBudget), and nothing from here.
 
 pub use crate::attempt::mark::follows_no_redirects;
-pub use crate::budget::NEVER_REFILLS;
 pub use crate::budget::bucket::BudgetTerms;
-pub use crate::budget::payment::{PaymentResult, PendingRetry};
+pub use crate::budget::payment::PaymentResult;
 pub use crate::budget::services::Budgets;
 pub use crate::exchange::Exchange;
 pub use crate::exchange::engine::{DownloadLimits, DrainLimit, Engine, Routes, SaveOptions};
@@ -17,12 +16,11 @@ pub use crate::exchange::settings::{Operation, RequestSettings, RestOfDownload};
 pub use crate::exchange::todo::{
     BodyNeed, Changes, End, Ending, EndsWith, ErrorFacts, Found, Todo,
 };
-pub use crate::gate::controller::CallNumber;
 pub use crate::gate::controller::quota::GateQuota;
-pub use crate::gate::key::{GateKey, KeyGate, NewKey, RouteOf};
-pub use crate::gate::map::{Hold, Permit};
-pub use crate::gate::state::{CallEnd, CallKind, GateRequest, NotIdle, Passed};
-pub use crate::nested::{RedirectMode, Redirects, RequestEvidence, follows_redirect, is_inside};
+pub use crate::gate::key::{KeyGate, NewKey};
+pub use crate::gate::map::Permit;
+pub use crate::gate::state::{CallEnd, CallKind, GateRequest, Passed};
+pub use crate::nested::{RedirectMode, Redirects, RequestEvidence, follows_redirect};
 pub use crate::normal_form::{
     authority_of_url, host_pattern, normal_authority, normal_path, path_pattern, scheme_pattern,
 };
@@ -30,24 +28,19 @@ pub use crate::policy::bodies::{
     BodyPart, BodyProbe, BrokenAnswer, Filled, Inspect, Inspected, Rewrite, RewriteBody,
     RewriteWith, Rewritten, StreamHolder, is_grpc, is_longer,
 };
-pub use crate::policy::classifier::OwnError;
 pub use crate::policy::classify::texts::{
     is_refusal_by_proxy, is_refusal_to_connect, kind_of_tls_text,
 };
-pub use crate::policy::framing::{CLIENT_HEADER, client_header, frame_body, is_client_header};
-pub use crate::policy::outcome::earlier::EarlierRequests;
+pub use crate::policy::framing::{CLIENT_HEADER, client_header, is_client_header};
 pub use crate::policy::rules::CannedResponse;
 pub use crate::policy::rules::condition::Evidence;
-pub use crate::policy::rules::names::NamesUsed;
-pub use crate::policy::session::Refusal;
-pub use crate::policy::session::plan::Server;
 pub use crate::report::recorder::{DownloadRecorder, ReportRecorder, Subject};
-pub use crate::report::span::{AttemptSpan, is_logged, is_traced, warn_of_misuse, warn_of_setting};
-pub use crate::route::failover::{Destination, Rebase, is_same_server};
+pub use crate::report::span::warn_of_setting;
+pub use crate::route::failover::Rebase;
 pub use crate::route::matching::HostMap;
 pub use crate::route::public_authority;
-pub use crate::server_hints::{RetryTime, has_quota_header};
-pub use crate::sharing::{AccountReply, Payment, Peer, SharedAccount, SharedServices};
+pub use crate::server_hints::RetryTime;
+pub use crate::sharing::{AccountReply, Peer, SharedAccount, SharedServices};
 
 /// The rules by which refusals close a gate, for a store that counts them across processes.
 pub mod vote {

@@ -324,7 +324,7 @@ impl RetryBudget {
     }
 
     /// Returns `true` if neither time nor successes add tokens.
-    pub fn never_refills(&self) -> bool {
+    pub(crate) fn never_refills(&self) -> bool {
         let terms = self.0.as_ref().map(|inner| &inner.terms);
         terms.is_some_and(BudgetTerms::never_refill)
     }

@@ -351,7 +351,7 @@ impl fmt::Debug for ErrorBody {
 impl ErrorBody {
     /// Creates a body from the message of an error.
     #[must_use]
-    pub fn of_words(message: &str) -> Self {
+    pub(crate) fn of_words(message: &str) -> Self {
         let content = Content {
             lower: message.to_lowercase(),
             ..Content::default()

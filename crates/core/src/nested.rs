@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Returns `true` if the current poll is part of an attempt of an outer retry layer.
 #[must_use]
-pub fn is_inside() -> bool {
+pub(crate) fn is_inside() -> bool {
     mark::outermost().is_some()
 }
 
@@ -200,12 +200,6 @@ impl Redirects {
             mode,
             disproved: Arc::default(),
         }
-    }
-
-    /// Returns `true` if the client follows no redirects.
-    #[must_use]
-    pub fn are_off(&self) -> bool {
-        self.mode == RedirectMode::Off
     }
 
     /// Compares the URLs of request and response, to notice a redirect that should have been seen.

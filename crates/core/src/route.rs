@@ -247,14 +247,14 @@ impl Route {
 
     /// Sets the budgets of a layer, for a route whose budget was not set explicitly.
     #[inline]
-    pub fn set_budgets(&mut self, budgets: Budgets) {
+    pub(crate) fn set_budgets(&mut self, budgets: Budgets) {
         self.budget = budgets;
     }
 
     /// Returns `true` if the route's own budget pays, even if the layer has one.
     #[must_use]
     #[inline]
-    pub fn names_budget(&self) -> bool {
+    pub(crate) fn names_budget(&self) -> bool {
         self.names_budget
     }
 
@@ -279,7 +279,7 @@ impl Route {
 
     /// Returns the budgets named by the policy's rules.
     #[inline]
-    pub fn rule_budgets(&self) -> impl Iterator<Item = &RetryBudget> {
+    pub(crate) fn rule_budgets(&self) -> impl Iterator<Item = &RetryBudget> {
         self.budgets.iter().map(|(_, budget)| budget)
     }
 
@@ -307,7 +307,7 @@ impl Route {
     /// Returns `true` if the request's head may be needed after the request itself is gone.
     #[must_use]
     #[inline]
-    pub fn keeps_head(&self) -> bool {
+    pub(crate) fn keeps_head(&self) -> bool {
         self.keeps_head
     }
 
@@ -319,7 +319,7 @@ impl Route {
     }
 
     /// Returns the rebase from this service to another one.
-    pub fn rebase_to(&self, there: &Destination) -> Rebase {
+    pub(crate) fn rebase_to(&self, there: &Destination) -> Rebase {
         Rebase {
             from: self.base.clone(),
             to: there.base.clone(),

@@ -332,7 +332,7 @@ impl<'a> ResponseHead<'a> {
 
 /// Returns `true` if a head has a quota header. Reads the names only.
 #[inline]
-pub fn has_quota_header(headers: &HeaderMap) -> bool {
+pub(crate) fn has_quota_header(headers: &HeaderMap) -> bool {
     let mut names = headers.keys().map(HeaderName::as_str);
     names.any(|name| may_be_a_hint(name) && names_a_quota(name))
 }

@@ -117,7 +117,7 @@ impl ServiceBudgets {
 
     /// Returns `true` if neither time nor successes refill the budgets that are built here.
     #[must_use]
-    pub fn never_refill(&self) -> bool {
+    pub(crate) fn never_refill(&self) -> bool {
         match &self.each {
             BudgetSource::Built(each) => each.terms().is_ok_and(|terms| terms.never_refill()),
             BudgetSource::Made(_) => false,

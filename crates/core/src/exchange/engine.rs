@@ -225,7 +225,12 @@ impl Engine {
 
     /// Updates the session for a request whose body was rewritten: it is as idempotent as its new headers say, and gets
     /// a new key if the layer adds keys. The key of the first request is removed.
-    pub fn renew(&self, policy: &RetryPolicy, session: &mut RetrySession, headers: &mut HeaderMap) {
+    pub(crate) fn renew(
+        &self,
+        policy: &RetryPolicy,
+        session: &mut RetrySession,
+        headers: &mut HeaderMap,
+    ) {
         if let Some(own) = policy.key_header() {
             headers.remove(own);
         }
@@ -352,7 +357,7 @@ impl Engine {
 
     /// Returns the budgets that pay on this route.
     #[inline]
-    pub fn budgets_of<'a>(&'a self, route: &'a Route) -> &'a Budgets {
+    pub(crate) fn budgets_of<'a>(&'a self, route: &'a Route) -> &'a Budgets {
         // A budget that was not set by hand is a fleet's, and a route that is alone has no part in the fleet.
         let pays_here = !route.names_budget() && (self.has_budget || !route.is_alone());
         let own = self.budget.as_ref().filter(|_| pays_here);
@@ -385,7 +390,7 @@ impl Engine {
     /// Returns the key under which calls on this route wait. Its first call joins the gate's fleet, if there is one,
     /// under the name and `key_text`, which distinguishes it from others of that name. A route that is alone stays in
     /// this process.
-    pub fn gate_key_of(
+    pub(crate) fn gate_key_of(
         &self,
         route: &Route,
         (key, name): (GateKey, &str),

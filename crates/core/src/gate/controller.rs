@@ -64,7 +64,7 @@ const PROBE_INTERVAL: u64 = 250 * MILLISECOND;
 
 /// The right to send one call: its number among the calls of the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CallNumber(pub(crate) u64);
+pub(crate) struct CallNumber(pub(crate) u64);
 
 /// The next call that may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

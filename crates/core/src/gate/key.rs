@@ -101,7 +101,6 @@ impl BoundedKeys {
 
 /// The properties of a call that select its narrower gates.
 #[derive(Clone, Copy)]
-#[expect(clippy::exhaustive_structs, reason = "an adapter fills it in")]
 pub struct RouteOf<'a> {
     /// The key of the whole service.
     pub key: GateKey,
@@ -115,7 +114,7 @@ impl Gate {
     /// Returns `true` if the host's name alone selects the gate.
     #[inline]
     #[must_use]
-    pub fn is_per_host(&self) -> bool {
+    pub(crate) fn is_per_host(&self) -> bool {
         matches!(self.0.options.by, KeyedBy::Host)
     }
 
@@ -167,7 +166,7 @@ impl Gate {
     /// Returns `true` if a limit was met that affects only some of a service's calls.
     #[inline]
     #[must_use]
-    pub fn has_narrower(&self) -> bool {
+    pub(crate) fn has_narrower(&self) -> bool {
         self.0.narrow.any.load(Ordering::Relaxed)
     }
 
@@ -191,7 +190,12 @@ impl Gate {
 
     /// Returns the narrower gate of a limit that this call has met. Returns `None` if the limit affects all calls of
     /// the service, or only this one.
-    pub fn narrowed(&self, call: RouteOf<'_>, scope: Scope, now: Duration) -> Option<GateKey> {
+    pub(crate) fn narrowed(
+        &self,
+        call: RouteOf<'_>,
+        scope: Scope,
+        now: Duration,
+    ) -> Option<GateKey> {
         let key = self.narrower_key(call, scope)?;
         let now = micros(now);
         let known = &self.0.narrow.known;
@@ -405,7 +409,7 @@ impl Gate {
 
     /// Returns the key for the same calls that is not shared with other processes.
     #[must_use]
-    pub fn unshared_key(&self, key: GateKey, now: Duration) -> GateKey {
+    pub(crate) fn unshared_key(&self, key: GateKey, now: Duration) -> GateKey {
         if self.0.options.make_peer.is_none() {
             return key;
         }

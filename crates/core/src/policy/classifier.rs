@@ -402,7 +402,7 @@ impl Classifiers {
 
 /// The user's function that judges errors of one type.
 #[derive(Clone)]
-pub struct OwnError {
+pub(crate) struct OwnError {
     downcast: fn(&dyn Any) -> Option<&(dyn Error + 'static)>,
     judge: ErrorRule,
 }

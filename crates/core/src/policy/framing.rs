@@ -48,7 +48,7 @@ pub fn client_header(headers: &HeaderMap) -> Option<&HeaderName> {
 /// Adjusts the headers of a request to a body of this length, which has replaced the one that they were made for.
 ///
 /// A request without room for another header goes without a length; its client then adds one.
-pub fn frame_body(headers: &mut HeaderMap, length: usize) {
+pub(crate) fn frame_body(headers: &mut HeaderMap, length: usize) {
     for name in [TRANSFER_ENCODING, TRAILER, CONTENT_LENGTH] {
         headers.remove(name);
     }

@@ -268,7 +268,7 @@ impl fmt::Debug for Outcome<'_> {
 impl<'a> Outcome<'a> {
     /// Returns this outcome with the requests before its own, if there were any; later verdicts do not change that.
     #[must_use]
-    pub fn after_others(self, earlier: EarlierRequests) -> Self {
+    pub(crate) fn after_others(self, earlier: EarlierRequests) -> Self {
         Self { earlier, ..self }
     }
 
@@ -445,7 +445,7 @@ impl<'a> Outcome<'a> {
 
     /// Returns this outcome without what it borrows, while its head is elsewhere.
     #[must_use]
-    pub fn without_head(self) -> Outcome<'static> {
+    pub(crate) fn without_head(self) -> Outcome<'static> {
         Outcome {
             kind: match self.kind {
                 // `with_head` makes it a response again.
@@ -462,7 +462,7 @@ impl<'a> Outcome<'a> {
 
     /// Returns this outcome with its head restored, if it had one.
     #[must_use]
-    pub fn with_head(self, head: Option<(StatusCode, &'a HeaderMap)>) -> Self {
+    pub(crate) fn with_head(self, head: Option<(StatusCode, &'a HeaderMap)>) -> Self {
         let kind = match (self.kind, head) {
             (OutcomeKind::Done, Some((status, headers))) => OutcomeKind::Response(status, headers),
             // A response that broke after its head is an error.

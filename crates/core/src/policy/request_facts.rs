@@ -48,7 +48,7 @@ impl RequestFacts {
 
     /// Returns the facts of a method and of headers whose first values a function finds.
     #[inline]
-    pub fn by_first_values<'a>(
+    pub(crate) fn by_first_values<'a>(
         method: &Method,
         first_value: impl Fn(&'static str) -> Option<&'a [u8]>,
     ) -> Self {

@@ -126,21 +126,21 @@ impl RetryOverride {
     /// Returns the service, if the request names one.
     #[must_use]
     #[inline]
-    pub fn service_name(&self) -> Option<&Arc<str>> {
+    pub(crate) fn service_name(&self) -> Option<&Arc<str>> {
         self.service.as_ref()
     }
 
     /// Returns the most bytes of a response's body that belong to its attempt, if the request sets them; 0 for none.
     #[must_use]
     #[inline]
-    pub fn whole_answer_bytes(&self) -> Option<u32> {
+    pub(crate) fn whole_answer_bytes(&self) -> Option<u32> {
         self.whole_answers
     }
 
     /// Returns `true` if the request is retried even inside another retry layer.
     #[must_use]
     #[inline]
-    pub fn ignores_nesting(&self) -> bool {
+    pub(crate) fn ignores_nesting(&self) -> bool {
         self.retry_when_nested
     }
 

@@ -123,7 +123,7 @@ impl RetryPolicy {
 
     /// Returns the longest server wait that a call still waits for, or `None` without a limit.
     #[must_use]
-    pub fn longest_pause(&self) -> Option<Duration> {
+    pub(crate) fn longest_pause(&self) -> Option<Duration> {
         let limits = [self.server_delay_limit(), self.gate_wait_limit()];
         limits.into_iter().flatten().min()
     }

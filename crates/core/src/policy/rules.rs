@@ -159,7 +159,7 @@ impl RetryPolicy {
     /// Returns `true` if a request may be sent again after its limit of retries: by a rule, or to another service.
     #[must_use]
     #[inline]
-    pub fn resends_beyond_its_limit(&self) -> bool {
+    pub(crate) fn resends_beyond_its_limit(&self) -> bool {
         let rules = &self.0.rules;
         self.0.classifiers.has_rules()
             || matches!(rules.otherwise, Action::Retry(_))

@@ -20,7 +20,7 @@ pub(crate) mod plan;
 mod refusal;
 
 pub(in crate::policy) use refusal::MIN_GATED_WAIT;
-pub use refusal::Refusal;
+pub(crate) use refusal::Refusal;
 
 /// The least wait before an attempt that no token pays for and no rule sets the delay of. A server that asks for less
 /// has not said when to come back: nothing else would bound the attempts.
@@ -274,7 +274,7 @@ impl RetrySession {
     /// Returns the session that continues at another service, whose policy counts anew; the deadline of the request
     /// stays.
     #[must_use]
-    pub fn moved_to(&self, policy: RetryPolicy, now: Duration) -> Self {
+    pub(crate) fn moved_to(&self, policy: RetryPolicy, now: Duration) -> Self {
         Self {
             until: self.deadline(),
             own: RetryOverride {
@@ -342,7 +342,7 @@ impl RetrySession {
     /// is not idempotent by itself. A layer within an attempt of another one [reports](crate::attempt::sent) that.
     #[must_use]
     #[inline]
-    pub fn may_have_done_harm(&self) -> bool {
+    pub(crate) fn may_have_done_harm(&self) -> bool {
         self.counts.in_doubt && !self.is_idempotent_by_itself()
     }
 
@@ -464,7 +464,7 @@ impl RetrySession {
     /// Returns the time that the request may still wait at the gate, or `None` if there is no gate for it. The gate is
     /// the service's, whatever policy a rule retries by.
     #[must_use]
-    pub fn gate_wait_left(&self) -> Option<Duration> {
+    pub(crate) fn gate_wait_left(&self) -> Option<Duration> {
         let most = self.policy.gate_wait_limit()?;
         let gated = self.disabled.is_none();
         gated.then(|| most.saturating_sub(self.counts.gate_waited))

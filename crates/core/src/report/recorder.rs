@@ -59,7 +59,7 @@ impl ReportRecorder {
     }
 
     /// Records the service that the request named, if the document does not have it.
-    pub fn names_unknown(&mut self, service: Option<Arc<str>>) {
+    pub(crate) fn names_unknown(&mut self, service: Option<Arc<str>>) {
         self.report.names_unknown(service);
     }
 
@@ -94,7 +94,7 @@ impl ReportRecorder {
     }
 
     /// Moves the request to another service with this base URL, and returns the previous service.
-    pub fn moved_to(&mut self, service: Arc<str>, base: &Uri) -> Subject {
+    pub(crate) fn moved_to(&mut self, service: Arc<str>, base: &Uri) -> Subject {
         let subject = Subject {
             service,
             authority: base.authority().map_or("", Authority::as_str).into(),
@@ -105,13 +105,13 @@ impl ReportRecorder {
     }
 
     /// Records that the caller gets a response that no server sent.
-    pub fn responds_itself(&mut self) {
+    pub(crate) fn responds_itself(&mut self) {
         // A move that is never undone, so that `is_from_elsewhere` holds.
         self.moves = self.moves.saturating_add(1);
     }
 
     /// Undoes a move, since the request was not sent there.
-    pub fn undo_move(&mut self, subject: Subject) {
+    pub(crate) fn undo_move(&mut self, subject: Subject) {
         self.moves = self.moves.saturating_sub(1);
         self.subject = subject;
     }
@@ -148,7 +148,7 @@ impl ReportRecorder {
     }
 
     /// Reports that a paid retry will be sent at `due`.
-    pub fn retry_scheduled(&mut self, paid: &PaidRetry, due: Duration) {
+    pub(crate) fn retry_scheduled(&mut self, paid: &PaidRetry, due: Duration) {
         self.delay = paid.delay();
         self.delay_source = Some(paid.source());
         let (retry, delay, source) = (paid.retry(), paid.delay(), paid.source());
@@ -182,7 +182,7 @@ impl ReportRecorder {
     }
 
     /// Records that the scheduled retry is being sent.
-    pub fn retry_sent(&mut self) {
+    pub(crate) fn retry_sent(&mut self) {
         self.number = self.number.saturating_add(1);
     }
 

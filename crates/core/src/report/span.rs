@@ -12,7 +12,7 @@ use crate::policy::Outcome;
 /// The span of one attempt.
 #[derive(Clone)]
 #[non_exhaustive]
-pub struct AttemptSpan {
+pub(crate) struct AttemptSpan {
     #[cfg(feature = "tracing")]
     span: tracing::Span,
 }
@@ -26,19 +26,19 @@ mod on {
 
     /// Returns `true` if a subscriber is interested in the spans.
     #[inline]
-    pub fn is_traced() -> bool {
+    pub(crate) fn is_traced() -> bool {
         tracing::enabled!(target: "http_retry", tracing::Level::INFO)
     }
 
     /// Returns `true` if a subscriber is interested in the log lines.
     #[inline]
-    pub fn is_logged() -> bool {
+    pub(crate) fn is_logged() -> bool {
         tracing::enabled!(target: "http_retry", tracing::Level::WARN)
     }
 
     impl AttemptSpan {
         /// Creates the span of the attempt with this number.
-        pub fn new(subject: &Subject, number: u32) -> Self {
+        pub(crate) fn new(subject: &Subject, number: u32) -> Self {
             let span = tracing::info_span!(
                 target: "http_retry",
                 "http.attempt",
@@ -54,7 +54,7 @@ mod on {
 
         /// Returns a disabled span, for use before the first attempt.
         #[must_use]
-        pub fn none() -> Self {
+        pub(crate) fn none() -> Self {
             Self {
                 span: tracing::Span::none(),
             }
@@ -62,12 +62,12 @@ mod on {
 
         /// Runs a part of the attempt within the span.
         #[inline]
-        pub fn around<T>(&self, part: impl FnOnce() -> T) -> T {
+        pub(crate) fn around<T>(&self, part: impl FnOnce() -> T) -> T {
             self.span.in_scope(part)
         }
 
         /// Ends the span with the outcome's status or error.
-        pub fn ended(self, outcome: &Outcome<'_>) {
+        pub(crate) fn ended(self, outcome: &Outcome<'_>) {
             if let Some(status) = outcome.status() {
                 self.span
                     .record("http.response.status_code", status.as_u16());
@@ -201,7 +201,7 @@ mod on {
     }
 
     /// Warns of a setting that has no effect, or hardly the intended one.
-    pub fn warn_of_misuse(name: &str, what: &str) {
+    pub(crate) fn warn_of_misuse(name: &str, what: &str) {
         tracing::event!(
             target: "http_retry",
             tracing::Level::WARN,
@@ -251,35 +251,35 @@ mod on {
 
     #[inline]
     #[must_use]
-    pub fn is_traced() -> bool {
+    pub(crate) fn is_traced() -> bool {
         false
     }
 
     #[inline]
     #[must_use]
-    pub fn is_logged() -> bool {
+    pub(crate) fn is_logged() -> bool {
         false
     }
 
     impl AttemptSpan {
         #[inline]
         #[must_use]
-        pub fn new(_: &Subject, _: u32) -> Self {
+        pub(crate) fn new(_: &Subject, _: u32) -> Self {
             Self {}
         }
 
         #[inline]
         #[must_use]
-        pub fn none() -> Self {
+        pub(crate) fn none() -> Self {
             Self {}
         }
 
         #[inline]
-        pub fn around<T>(&self, part: impl FnOnce() -> T) -> T {
+        pub(crate) fn around<T>(&self, part: impl FnOnce() -> T) -> T {
             part()
         }
 
-        pub fn ended(self, _: &Outcome<'_>) {}
+        pub(crate) fn ended(self, _: &Outcome<'_>) {}
     }
 
     pub(crate) fn log_retry(_: &Subject, _: &PaidRetry, _: Option<&AttemptReport>) {}
@@ -294,7 +294,7 @@ mod on {
     ) {
     }
 
-    pub fn warn_of_misuse(_: &str, _: &str) {}
+    pub(crate) fn warn_of_misuse(_: &str, _: &str) {}
 
     pub(crate) fn log_interrupted(
         _: &Subject,

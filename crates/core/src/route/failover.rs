@@ -116,7 +116,7 @@ impl Rebase {
 /// # Source
 ///
 /// RFC 6454 section 5.
-pub fn is_same_server(one: &Uri, other: &Uri) -> bool {
+pub(crate) fn is_same_server(one: &Uri, other: &Uri) -> bool {
     let authorities = [one, other].map(|uri| public_authority(uri, || None));
     match (one.scheme(), other.scheme(), authorities) {
         (Some(one), Some(other), [Some(here), Some(there)]) => one == other && here == there,

@@ -2,8 +2,7 @@
 
 /// The requests of an attempt before the one that its outcome belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "an adapter must know each")]
-pub enum EarlierRequests {
+pub(crate) enum EarlierRequests {
     /// There are none.
     None,
     /// There are some, and a server may have processed them: the client followed a redirect, or a layer below sent

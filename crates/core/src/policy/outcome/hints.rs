@@ -27,7 +27,7 @@ impl<'a> Outcome<'a> {
 
     /// Returns this outcome with the hints in its head, so that they are not read again.
     #[must_use]
-    pub fn with_hints(self, hints: &'a ServerHints) -> Self {
+    pub(crate) fn with_hints(self, hints: &'a ServerHints) -> Self {
         Self {
             hints: Some(hints),
             ..self

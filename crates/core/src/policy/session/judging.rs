@@ -193,7 +193,7 @@ impl RetrySession {
 
     /// Returns the name of the rule that decided on the last outcome, or `None` if none did.
     #[must_use]
-    pub fn deciding_rule(&self) -> Option<&Arc<str>> {
+    pub(crate) fn deciding_rule(&self) -> Option<&Arc<str>> {
         self.matched_rule(self.decided_by)?.name.as_ref()
     }
 

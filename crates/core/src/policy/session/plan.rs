@@ -22,7 +22,6 @@ const MAX_IDLE_CLOSE: Duration = Duration::from_secs(1);
 
 /// The location of a service relative to the server that the request goes to now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "an adapter must know each")]
 pub enum Server {
     /// Behind the same scheme, host and port.
     Same,
@@ -444,7 +443,7 @@ impl RetrySession {
 
     /// Returns `true` once [`set_servers`](Self::set_servers) has been called.
     #[must_use]
-    pub fn knows_servers(&self) -> bool {
+    pub(crate) fn knows_servers(&self) -> bool {
         self.servers.is_some()
     }
 

@@ -46,7 +46,7 @@ impl RetrySession {
     /// Returns the pause that the head of a response imposes on all callers, if its body is read before it is judged.
     /// The body may show that the limit affects fewer calls, or none.
     #[must_use]
-    pub fn provisional_refusal(&self) -> Option<Refusal> {
+    pub(crate) fn provisional_refusal(&self) -> Option<Refusal> {
         self.provisional
     }
 
