@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn the_host_never_goes_along_and_credentials_only_to_the_same_server() {
+    fn credentials_go_along_to_the_same_server_the_host_never() {
         let mine = HeaderName::from_static("x-mine");
         let kept = |to: &'static str| {
             let moved = Rebase::new(None, Uri::from_static(to), vec![mine.clone()]);

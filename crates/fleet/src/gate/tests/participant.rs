@@ -69,7 +69,7 @@ fn a_failing_store_is_asked_less_and_less_often() {
 }
 
 #[test]
-fn successes_alone_are_reported_at_the_interval_of_the_fleet_after_a_cooldown() {
+fn successes_alone_are_reported_at_the_fleets_interval() {
     let mut process = Process::new();
     process.participant.succeeded(1, false);
     assert!(!process.sends());

@@ -23,7 +23,7 @@ fn stays_here(session: RetrySession, outcome: &Outcome<'_>) -> Option<StopReason
 }
 
 #[test]
-fn only_a_request_that_is_safe_without_keys_goes_on_after_it_may_have_been_processed() {
+fn a_request_in_doubt_goes_on_only_if_safe_without_keys() {
     let (unsent, reset) = (
         Outcome::error(ErrorKind::Connect),
         Outcome::error(ErrorKind::Reset),
@@ -43,7 +43,7 @@ fn only_a_request_that_is_safe_without_keys_goes_on_after_it_may_have_been_proce
 }
 
 #[test]
-fn a_response_head_leaves_the_doubt_whatever_a_classifier_says_later() {
+fn a_response_head_leaves_doubt_whatever_a_classifier_says() {
     let none = HeaderMap::new();
     let refused = |outcome: Outcome<'static>| outcome.with(Class::Transient, Reach::Refused);
     let early = refused(Outcome::error(ErrorKind::Reset));
@@ -66,7 +66,7 @@ fn a_response_head_leaves_the_doubt_whatever_a_classifier_says_later() {
 }
 
 #[test]
-fn a_get_that_is_not_idempotent_goes_to_no_other_server_in_doubt() {
+fn a_get_that_is_not_idempotent_stays_at_its_server_in_doubt() {
     let redirected = EarlierRequests::RedirectsUnknown { harmless: true };
     let unsent = Outcome::error(ErrorKind::Connect).after_others(redirected);
     let harmful = RetryOverride::new().idempotent(false);
