@@ -202,7 +202,7 @@ impl Progress {
     pub(super) fn carry_out(&mut self, next: Next) -> Todo {
         match next {
             Next::Read(part) => self.body_need(part),
-            Next::Retry(plan) => self.withdraw(*plan),
+            Next::Retry(plan) => self.withdraw(plan),
             Next::Finish(why) => self.end(why),
         }
     }

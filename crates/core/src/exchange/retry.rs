@@ -244,7 +244,11 @@ impl Progress {
                 })
             }
             &mut Awaited::Until(until) => {
-                ready!(self.poll_timer(until, cx));
+                // A wait of zero needs no timer.
+                if until > self.engine.runtime.now() {
+                    ready!(self.poll_timer(until, cx));
+                }
+                self.timer = None;
                 self.waiting = Awaited::Nothing;
                 Poll::Ready(self.start())
             }

@@ -5,7 +5,7 @@ use super::outcome::Outcome;
 use super::reason::Reason;
 use crate::error_body::ErrorBody;
 use crate::server_hints::{RetryTime, elements};
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -355,7 +355,7 @@ fn names_a_time(outcome: &Outcome<'_>) -> bool {
 /// Returns `true` if the headers hold an error name that means throttling, with or without a namespace before it and an
 /// address after it.
 fn names_a_throttle(headers: &HeaderMap) -> bool {
-    elements(headers, "x-amzn-errortype").any(|name| AWS_THROTTLES.contains(&bare_name(name)))
+    elements(headers, &AMZN_ERROR_TYPE).any(|name| AWS_THROTTLES.contains(&bare_name(name)))
 }
 
 /// Returns the name of an error without its namespace and its address: `Busy` in `com.shop#Busy:https://shop.example/`.
@@ -368,11 +368,18 @@ pub(crate) fn bare_name(text: &str) -> &str {
     name.split(':').next().unwrap_or(name).trim_ascii()
 }
 
+/// The retry headers. As names, since a text is parsed at each look-up.
+static SHOULD_RETRY: [HeaderName; 2] = [
+    HeaderName::from_static("x-should-retry"),
+    HeaderName::from_static("stripe-should-retry"),
+];
+
+static AMZN_ERROR_TYPE: HeaderName = HeaderName::from_static("x-amzn-errortype");
+
 /// Returns the value of the retry headers. If they disagree, `false` counts, since a missed retry does less harm than
 /// one that the server warns of.
 fn should_retry(headers: &HeaderMap) -> Option<bool> {
-    let names = ["x-should-retry", "stripe-should-retry"].into_iter();
-    let values = names.flat_map(|name| elements(headers, name));
+    let values = SHOULD_RETRY.iter().flat_map(|name| elements(headers, name));
     let flags = values.filter_map(|value| {
         let is = |word: &str| value.eq_ignore_ascii_case(word);
         is("true").then_some(true).or(is("false").then_some(false))

@@ -15,7 +15,7 @@ pub(crate) enum Next {
     /// Read this part of the response's body, or the text of the error, then call [`RetrySession::judge_body`].
     Read(BodyPart),
     /// Ask the budget to pay for this retry.
-    Retry(Box<RetryPlan>),
+    Retry(RetryPlan),
     /// The request ends.
     Finish(StopReason),
 }
@@ -175,7 +175,7 @@ impl RetrySession {
         match decided {
             Ok(plan) => {
                 self.decided_by = plan.by;
-                Next::Retry(Box::new(plan))
+                Next::Retry(plan)
             }
             Err(stop) => {
                 self.decided_by = stop.by;

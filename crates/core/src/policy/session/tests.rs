@@ -310,7 +310,7 @@ fn all_waits_at_the_gate_count_towards_its_limit() {
         panic!("it may wait for 5 s");
     };
     assert_eq!(plan.source(), DelaySource::Gate);
-    let paid = RetryBudget::unlimited().withdraw(*plan, Duration::ZERO);
+    let paid = RetryBudget::unlimited().withdraw(plan, Duration::ZERO);
     session.apply(&paid.unwrap());
     assert!(left(&session) <= SECOND, "{:?}", left(&session));
     session.has_waited_at_the_gate(SECOND * 2);

@@ -12,7 +12,7 @@ fn waited(
     match seen(session, outcome, after) {
         Next::Retry(plan) => {
             let budget = RetryBudget::unlimited();
-            let paid = budget.withdraw(*plan, Duration::ZERO).unwrap();
+            let paid = budget.withdraw(plan, Duration::ZERO).unwrap();
             let delay = paid.delay();
             session.apply(&paid);
             paid.commit();
