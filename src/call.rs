@@ -2,7 +2,7 @@
 //! it.
 //!
 //! [`Call`] has the exchange, the copy that later attempts are made of, and the last result. It does no I/O: the future of
-//! the tower layer and [`drive`] do, each in its own way. [`Client`] is the interface to an HTTP client.
+//! the tower layer and [`drive()`] do, each in its own way. [`Client`] is the interface to an HTTP client.
 
 mod client;
 mod drive;

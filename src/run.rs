@@ -155,7 +155,7 @@ impl Runner {
     /// ([`Reach::Unsent`](crate::Reach::Unsent), [`Reach::Refused`](crate::Reach::Refused)), the operation is repeated
     /// even if it is not [`idempotent`](Self::idempotent). Without this setting the error may be that of a second
     /// request, and says nothing of the first: the run ends with
-    /// [`StopReason::RequestsUnknown`].
+    /// [`StopReason::RequestsUnknown`](crate::StopReason::RequestsUnknown).
     ///
     /// ```
     /// # #[cfg(feature = "testing")] {

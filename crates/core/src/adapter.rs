@@ -40,7 +40,7 @@ pub use crate::route::failover::Rebase;
 pub use crate::route::matching::HostMap;
 pub use crate::route::public_authority;
 pub use crate::server_hints::RetryTime;
-pub use crate::sharing::{AccountReply, Peer, SharedAccount, SharedServices};
+pub use crate::sharing::{AccountReply, Payment, Peer, SharedAccount, SharedServices};
 
 /// The rules by which refusals close a gate, for a store that counts them across processes.
 pub mod vote {

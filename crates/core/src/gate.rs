@@ -235,7 +235,7 @@ impl Gate {
     ///
     /// # Errors
     ///
-    /// Returns [`NotIdle`] if the call must use [`Gate::pass`].
+    /// An error means that the call must use [`Gate::pass`].
     #[inline(always)]
     pub fn enter(
         &self,

@@ -170,7 +170,7 @@ pub enum AccountReply {
 ///
 /// Dropping it cancels the request. A reply that arrives anyway must not lose tokens, since nobody returns them with
 /// [`SharedAccount::refund`].
-pub(crate) type Payment = Pin<Box<dyn Future<Output = bool> + Send>>;
+pub type Payment = Pin<Box<dyn Future<Output = bool> + Send>>;
 
 impl fmt::Debug for AccountReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
