@@ -256,3 +256,32 @@ fn one_exchange_alone_pays_enters_gates_and_records() {
     });
     assert_eq!(wrong.collect::<Vec<_>>(), NONE);
 }
+
+/// What an adapter to another client, a shared store or a crate of dialects needs. A name more is a promise more.
+const ADAPTER: &str = "\
+    AccountReply BodyNeed BodyPart BodyProbe BrokenAnswer BudgetTerms Budgets CLIENT_HEADER CallEnd \
+    CallKind CannedResponse Changes DownloadLimits DownloadRecorder DrainLimit End Ending EndsWith \
+    Engine ErrorFacts Evidence Exchange Filled Found GateQuota GateRequest Head HostMap Inspect \
+    Inspected Kept KeyGate NewKey Operation Passed Payment PaymentResult Peer Permit Rebase RedirectMode \
+    Redirects ReportRecorder RequestEvidence RequestSettings RestOfDownload RetryTime Rewrite \
+    RewriteBody RewriteWith Rewritten Routes SaveOptions SharedAccount SharedServices StreamHolder \
+    Subject Todo authority_of_url client_header follows_no_redirects follows_redirect host_pattern \
+    is_client_header is_grpc is_longer is_refusal_by_proxy is_refusal_to_connect kind_of_tls_text \
+    normal_authority normal_path path_pattern public_authority scheme_pattern vote warn_of_setting";
+
+#[test]
+fn the_names_for_adapters_are_the_listed_ones() {
+    let text = &sources()["http-retry-core::adapter"];
+    let words = words_of(code(text));
+    let mut names = BTreeSet::new();
+    let mut words = words.iter().map(String::as_str).peekable();
+    while let Some(word) = words.next() {
+        // The last part of a path is a name: what follows it is no `::`.
+        let ends = matches!(words.peek(), Some(&("," | ";" | "}" | "{")));
+        let is_name = word.starts_with(|letter: char| letter.is_alphabetic());
+        if is_name && ends && word != "*" {
+            names.insert(word);
+        }
+    }
+    assert_eq!(names, ADAPTER.split_whitespace().collect());
+}
