@@ -369,25 +369,25 @@ impl<C: Client> Kept for Saved<C> {
         saved.is_some_and(|saved| C::Requests::is_whole(saved, answered))
     }
 
+    fn has_room(&self, set: &HeaderMap) -> bool {
+        let head = self.0.as_ref().and_then(C::Requests::saved_head);
+        let headers = head.map_or(0, |head| head.header_map().len());
+        headers.saturating_add(set.len()) <= MAX_HEADERS
+    }
+
     fn change(&mut self, changes: Changes<'_>) -> Result<(), StopReason> {
-        let Some(saved) = &mut self.0 else {
-            return Err(StopReason::BodyNotReplayable);
-        };
         let Changes {
             set,
             rebase,
             rewrite,
             ..
         } = changes;
-        // Without the headers it would be another request than the policy demands.
-        let has_room = |set: &HeaderMap| {
-            let head = C::Requests::saved_head(saved);
-            let headers = head.map_or(0, |head| head.header_map().len());
-            headers.saturating_add(set.len()) <= MAX_HEADERS
-        };
-        if set.is_some_and(|set| !has_room(set)) {
+        if set.is_some_and(|set| !self.has_room(set)) {
             return Err(StopReason::NotRetryable);
         }
+        let Some(saved) = &mut self.0 else {
+            return Err(StopReason::BodyNotReplayable);
+        };
         let edit = RequestEdit {
             set,
             rebase,

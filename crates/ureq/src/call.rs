@@ -1,11 +1,11 @@
 //! One request on its way: an [`Exchange`] decides, and what is here sends, reads and waits on ureq.
 
 use crate::errors::{RequestFailed, outcome_of, outcome_of_body, words};
-use crate::request::ReplayableRequest;
+use crate::request::{MAX_HEADERS, ReplayableRequest};
 use crate::response::{ReadEnd, at_most, canned, read};
 use crate::runtime::block_on;
 use crate::watch::{self, Evidence};
-use http::{Request, Response};
+use http::{HeaderMap, Request, Response};
 use http_retry_core::adapter::{
     BodyNeed, BodyPart, BrokenAnswer, Changes, End, EndsWith, Engine, ErrorFacts, Exchange, Found,
     Head, Inspected, Kept, RequestEvidence, RequestSettings, Todo, is_longer,
@@ -273,6 +273,10 @@ impl Kept for ReplayableRequest<'_> {
     /// A request that goes to another service needs its URL and credentials changed, which is not done here.
     fn can_move() -> bool {
         false
+    }
+
+    fn has_room(&self, set: &HeaderMap) -> bool {
+        self.parts.headers.len().saturating_add(set.len()) <= MAX_HEADERS
     }
 
     fn change(&mut self, changes: Changes<'_>) -> Result<(), StopReason> {

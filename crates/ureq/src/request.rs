@@ -11,7 +11,7 @@ use ureq::{Agent, AsSendBody, Body, Error, SendBody};
 
 /// With more headers than this a request is not sent again with others. A header map holds 24,576 names at most, and
 /// may hold as few as 6,554; servers take about 100.
-const MAX_HEADERS: usize = 4_096;
+pub(crate) const MAX_HEADERS: usize = 4_096;
 
 /// A request, and what its attempts have read of its body.
 pub(crate) struct ReplayableRequest<'b> {
@@ -208,11 +208,6 @@ impl<'b> ReplayableRequest<'b> {
                 run(agent, Request::from_parts(parts, body), settings, limit)
             }
         }
-    }
-
-    /// Returns `true` if the request has room for these headers.
-    pub(crate) fn has_room(&self, set: &HeaderMap) -> bool {
-        self.parts.headers.len().saturating_add(set.len()) <= MAX_HEADERS
     }
 
     /// Sets these headers.

@@ -2,10 +2,13 @@
 
 use super::stack::*;
 use futures_util::FutureExt;
+use http::header::CACHE_CONTROL;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use http_retry::policy::ErrorKind;
+use http_retry::rules::{Condition, ErrorGroup, Rule};
 use http_retry::testing::ManualRuntime;
 use http_retry::tower::RetryLayer;
-use http_retry::{AttemptTimeout, RetryBudget, StopReason};
+use http_retry::{AttemptTimeout, RetryBudget, RetryPolicy, StopReason};
 use std::future::{poll_fn, ready};
 use std::io;
 use std::sync::Arc;
@@ -174,6 +177,28 @@ fn with_unchanged_errors_and_no_token_it_runs_to_its_end() {
     let policy = policy().attempt_timeout(SECOND);
     let mut stack = Stack::unchanged_with(policy, |layer| layer.budget(one_token()));
     let mut call = stack.start(get());
+    stack.runtime.advance(SECOND * 60);
+    assert!(call.is_pending());
+    stack.answer(text(200, "done"));
+    assert_eq!(body_of(call.end().unwrap()), "done");
+}
+
+/// No error can say that it was cut, and a retry without the header would be another request.
+#[test]
+fn with_unchanged_errors_and_no_room_it_runs_to_its_end() {
+    let own = RetryPolicy::background();
+    let fresh = HeaderMap::from_iter([(CACHE_CONTROL, HeaderValue::from_static("no-cache"))]);
+    let late = Rule::when(Condition::error(ErrorGroup::Timeout));
+    let policy = policy().attempt_timeout(SECOND);
+    let policy = policy.rule(late.set_headers(fresh).retry(own));
+    let mut stack = Stack::unchanged(policy);
+    let mut request = get();
+    let headers = request.headers_mut();
+    for number in headers.len()..4_096 {
+        let name = HeaderName::try_from(format!("x-{number}")).unwrap();
+        headers.insert(name, HeaderValue::from_static("a"));
+    }
+    let mut call = stack.start(request);
     stack.runtime.advance(SECOND * 60);
     assert!(call.is_pending());
     stack.answer(text(200, "done"));

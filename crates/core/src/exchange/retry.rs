@@ -119,7 +119,14 @@ impl Progress {
         // The attempt counts as ended at its gates, even if it continues because nothing can report the timeout.
         self.leave_gates();
         let at = self.engine.runtime.moment();
-        let next = self.session.judge_cut(&mut outcome, at);
+        let next = match self.session.judge_cut(&mut outcome, at) {
+            // Before it is paid for and the attempt dropped: there may be nothing else to return.
+            Next::Retry(plan) if plan.set().is_some_and(|set| !kept.has_room(set)) => {
+                self.session.fail(StopReason::NotRetryable);
+                Next::Finish(StopReason::NotRetryable)
+            }
+            next => next,
+        };
         (self.last, self.at) = (outcome.without_head(), at);
         self.error_type = None;
         let may_stay = !can_report && !is_answered;
