@@ -23,7 +23,7 @@ fn what_follows_a_failover_counts_where_the_request_starts() {
     let cost = |route: &RouteSummary| (route.service.clone(), route.worst_case.attempts);
     let costs: Vec<_> = all.iter().map(cost).collect();
     let of = |name: &str, attempts| (Some(name.to_owned()), Some(attempts));
-    // From a: two attempts, then the one at c, and then the four of the dearest route of b.
+    // From a: two attempts, then the one at c, and then the four of the most expensive route of b.
     let expected = [
         of("a", 7),
         of("b", 4),

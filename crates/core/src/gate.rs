@@ -255,7 +255,7 @@ impl Gate {
             key,
             permit: CallNumber(number),
             is_first: true,
-            hears_quotas: at_once | was_refused,
+            reads_quota_headers: at_once | was_refused,
         }))
     }
 
@@ -318,7 +318,7 @@ impl Gate {
             return;
         };
         let refused = matches!(end, CallEnd::Refused(_));
-        let quota = quota.filter(|_| refused || permit.hears_quotas);
+        let quota = quota.filter(|_| refused || permit.reads_quota_headers);
         let is_news = refused || quota.is_some();
         if is_news {
             let (map, moment) = (&self.0.map, runtime.moment());
@@ -432,7 +432,7 @@ impl GateWait {
             key: self.request.key,
             permit,
             is_first: self.request.kind == CallKind::Newcomer,
-            hears_quotas: true,
+            reads_quota_headers: true,
         };
         Poll::Ready(Passed {
             waited: self.now().saturating_sub(self.began),

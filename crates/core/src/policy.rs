@@ -61,7 +61,7 @@ pub use backoff::{Backoff, Jitter};
 pub(crate) use bodies::{Rewrite, RewriteBody, StreamHolder};
 pub use builder::RetryPolicyBuilder;
 pub use classifier::Classify;
-pub(crate) use classifier::OwnError;
+pub(crate) use classifier::ErrorJudge;
 pub(crate) use classify::is_standard_success;
 pub use classify::{Class, ErrorKind, Reach};
 pub use decimal::Decimal;

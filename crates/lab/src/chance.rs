@@ -18,7 +18,7 @@ pub(crate) enum Use {
     Task,
 }
 
-/// The number for this use, of this thing, for the so-manieth time.
+/// The number for this use, of this thing, for the nth time.
 pub(crate) fn draw(seed: u64, what: Use, thing: u64, time: u64) -> u64 {
     [what as u64, thing, time]
         .into_iter()

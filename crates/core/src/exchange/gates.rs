@@ -34,7 +34,7 @@ impl HeldPermit {
     pub(super) fn reads_quotas(&self) -> bool {
         self.inner
             .as_ref()
-            .is_some_and(|permit| permit.hears_quotas)
+            .is_some_and(|permit| permit.reads_quota_headers)
     }
 
     /// Reports the success of the attempt, without a quota.

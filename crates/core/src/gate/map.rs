@@ -39,7 +39,7 @@ pub struct Permit {
     /// `true` for the call's first attempt.
     pub(super) is_first: bool,
     /// `true` if the quota in its response counts.
-    pub hears_quotas: bool,
+    pub reads_quota_headers: bool,
 }
 
 /// The right to send one call, which was refused. The refusal counts until its response is judged: it must be returned

@@ -5,7 +5,7 @@ use super::classifier::Classify;
 use super::rules::Origin;
 use super::settings::{PartialSettings, above_zero};
 use super::verdict::Verdict;
-use super::{IntoVerdict, Outcome, OwnError, RetryPolicy, Rewrite, Settings, StreamHolder};
+use super::{ErrorJudge, IntoVerdict, Outcome, RetryPolicy, Rewrite, Settings, StreamHolder};
 use crate::error::ConfigError;
 use std::borrow::Cow;
 use std::error::Error;
@@ -186,11 +186,11 @@ impl RetryPolicyBuilder {
         E: Error + 'static,
         V: IntoVerdict,
     {
-        self.own_error(OwnError::new(judge))
+        self.own_error(ErrorJudge::new(judge))
     }
 
     /// Adds an error of the caller's own, as presets and documents do.
-    pub(crate) fn own_error(self, own: OwnError) -> Self {
+    pub(crate) fn own_error(self, own: ErrorJudge) -> Self {
         self.with(|settings| settings.own_errors.push(own))
     }
 

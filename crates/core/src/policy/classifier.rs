@@ -402,14 +402,14 @@ impl Classifiers {
 
 /// The user's function that judges errors of one type.
 #[derive(Clone)]
-pub(crate) struct OwnError {
+pub(crate) struct ErrorJudge {
     downcast: fn(&dyn Any) -> Option<&(dyn Error + 'static)>,
     judge: ErrorRule,
 }
 
 type ErrorRule = Arc<dyn Fn(&(dyn Error + 'static)) -> Option<Verdict> + Send + Sync>;
 
-impl OwnError {
+impl ErrorJudge {
     pub(crate) fn new<E, V>(judge: impl Fn(&E) -> V + Send + Sync + 'static) -> Self
     where
         E: Error + 'static,

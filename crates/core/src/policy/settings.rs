@@ -11,7 +11,7 @@ use super::classifier::Classifiers;
 use super::explain::HumanDuration;
 use super::rules::{Rules, ServerDelays};
 use super::{
-    Backoff, Methods, OwnError, RetryPolicy, RetryPolicyBuilder, Rewrite, StreamHolder, WorstCase,
+    Backoff, ErrorJudge, Methods, RetryPolicy, RetryPolicyBuilder, Rewrite, StreamHolder, WorstCase,
 };
 use crate::error::ConfigError;
 use generate::settings;

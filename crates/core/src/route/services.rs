@@ -150,7 +150,7 @@ impl Chains {
     }
 
     /// Returns `true` if one more service would make the path too long.
-    fn are_full(&self) -> bool {
+    fn is_full(&self) -> bool {
         self.path.len() >= MAX_CHAIN
     }
 
@@ -160,7 +160,7 @@ impl Chains {
             let way = [self.path.as_slice(), &[name.into()]].concat();
             return Err(Broken::Circle(way.join(" -> ")));
         }
-        if self.are_full() {
+        if self.is_full() {
             Err(Broken::TooLong)
         } else {
             Ok(())

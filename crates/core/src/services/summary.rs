@@ -153,8 +153,8 @@ impl<'a> Costs<'a> {
         for route in routes.chain([&*service.rest]) {
             costs.push(self.of_route(route));
         }
-        let dearest = costs.into_iter().reduce(WorstCase::max)?;
-        self.known.insert(name, dearest);
-        Some(dearest)
+        let most_expensive = costs.into_iter().reduce(WorstCase::max)?;
+        self.known.insert(name, most_expensive);
+        Some(most_expensive)
     }
 }

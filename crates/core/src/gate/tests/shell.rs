@@ -411,7 +411,7 @@ fn a_quota_stated_after_a_refusal_counts_at_an_idle_gate() {
     let key = at_once.gate.key_of("a");
     let entered = at_once.gate.enter(key, at_once.clock.now(), false);
     let place = entered.ok().flatten().unwrap();
-    assert!(place.hears_quotas);
+    assert!(place.reads_quota_headers);
     let runtime = &*at_once.runtime;
     at_once
         .gate

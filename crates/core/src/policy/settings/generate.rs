@@ -52,7 +52,7 @@ macro_rules! settings {
             pub(super) never: bool,
             $(pub(super) $setting: $type,)+
             pub(super) classifiers: Classifiers,
-            pub(super) own_errors: Vec<OwnError>,
+            pub(super) own_errors: Vec<ErrorJudge>,
             pub(super) rewrite: Option<Arc<dyn Rewrite>>,
             pub(super) streams: Option<Arc<dyn StreamHolder>>,
             pub(super) rules: Rules,
