@@ -92,7 +92,7 @@ fn the_guide_says_what_each_class_and_reach_means() {
     let classes = Class::ALL;
     let reaches = Reach::ALL;
     let names = |all: Vec<String>| sorted(all.iter().map(|name| format!("`{name}`")));
-    let heading = "## Teach it a status";
+    let heading = "## Add a status";
     let [class, reach] = [0, 1].map(|nth| column(&table(GUIDE, heading, nth)));
     assert_eq!(
         class,

@@ -82,7 +82,7 @@ impl Resolver<'_> {
             if chain.contains(name) || chain.len() >= MAX_CHAIN {
                 chain.push(Arc::clone(name));
                 let path = chain.join(" -> ");
-                self.wrong(given, format!("from goes round in a circle: {path}"));
+                self.wrong(given, format!("from cycle: {path}"));
                 return None;
             }
             chain.push(Arc::clone(name));

@@ -497,7 +497,7 @@ impl<'a> Parts<'a> {
             };
             matches.add(&matching, &name, parts.path.key("match"), self.problems);
             if !names.insert(Arc::clone(&name)) {
-                let cause = format!("{name} is there twice");
+                let cause = format!("{name} is a duplicate");
                 self.problems.add(&parts.path.key("name"), &name, cause);
             }
             routes.push(RouteSpec {

@@ -65,7 +65,7 @@ impl Resolver<'_> {
         }
         if chain.contains(name) {
             chain.push(Arc::clone(name));
-            let cause = format!("use goes round in a circle: {}", chain.join(" -> "));
+            let cause = format!("use cycle: {}", chain.join(" -> "));
             self.wrong(&uses, cause);
             return own;
         }

@@ -220,7 +220,7 @@ mod tests {
     fn a_duplicate_key_is_an_error() {
         let twice = serde_json::from_str::<Value>(r#"{"retry": 1, "retry": 2}"#);
         let error = twice.unwrap_err().to_string();
-        assert!(error.starts_with("retry: is there twice"), "{error}");
+        assert!(error.starts_with("retry: duplicate key"), "{error}");
     }
 
     #[test]

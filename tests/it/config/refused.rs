@@ -137,7 +137,7 @@ fn a_long_value_is_cut_in_its_message() {
 fn a_key_that_is_there_twice_is_found_by_the_reader() {
     let twice = "version: 1\nretry: {base: 1s}\nretry: {base: 2s}";
     let error = serde_yaml_ng::from_str::<Document>(twice).unwrap_err();
-    assert_eq!(error.to_string(), "retry: is there twice");
+    assert_eq!(error.to_string(), "retry: duplicate key");
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn mistakes_of_services() -> Vec<(Vec<Service>, &'static str)> {
     vec![
         (
             vec![one("a"), one("a")],
-            "services: a is not allowed: is there twice",
+            "services: a is not allowed: duplicate name",
         ),
         (vec![one("")], "services..name"),
         (vec![one(&"x".repeat(129))], "must have 1 to 128 bytes"),
@@ -66,7 +66,7 @@ fn mistakes_of_routes() -> Vec<(Vec<Service>, &'static str)> {
         ),
         (
             vec![one("a").route(twice()).route(twice())],
-            "services.a.routes.r: r is not allowed: is there twice",
+            "services.a.routes.r: r is not allowed: duplicate name",
         ),
         (
             vec![

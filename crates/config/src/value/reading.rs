@@ -114,7 +114,7 @@ impl<'de> Visitor<'de> for Reading<'_> {
                 }
                 Entry::Occupied(entry) => {
                     let key = shown::key(entry.key());
-                    return Err(A::Error::custom(format!("{key}: is there twice")));
+                    return Err(A::Error::custom(format!("{key}: duplicate key")));
                 }
             }
         }

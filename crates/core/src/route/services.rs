@@ -187,7 +187,7 @@ impl Chains {
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Circle(way) => write!(f, "failover goes round in a circle: {way}"),
+            Self::Circle(way) => write!(f, "failover cycle: {way}"),
             Self::TooLong => write!(f, "failover goes through more than {MAX_CHAIN} services"),
         }
     }

@@ -64,7 +64,7 @@ pub(super) fn services(given: &ServicesBuilder) -> Result<ServicesInner, Vec<Con
 impl Builder<'_> {
     fn check(&mut self) {
         if let Some(name) = &self.given.twice {
-            let twice = ConfigError::new("services", name, "is there twice");
+            let twice = ConfigError::new("services", name, "duplicate name");
             self.errors.push(twice);
         }
         let mut matches = HashMap::new();

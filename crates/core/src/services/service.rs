@@ -190,7 +190,7 @@ impl Service {
             let before = self.routes.iter().take(index).map(|route| &route.place);
             for other in before {
                 if other.name == *name {
-                    return Err(ConfigError::new(at, name, "is there twice"));
+                    return Err(ConfigError::new(at, name, "duplicate name"));
                 }
                 if other.matching.in_order() == matching.in_order() {
                     let allowed = format!(

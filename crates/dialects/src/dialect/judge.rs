@@ -70,7 +70,7 @@ impl Classify for Dialect {
         let own_pointers = pointers(own).len();
         let wrong = |given: usize, allowed| Err(ConfigError::new("dialect", given, allowed));
         if own.len() > MAX_ROWS {
-            return wrong(own.len(), "rows are too many: 64 at most");
+            return wrong(own.len(), "too many rows: at most 64");
         }
         if own_pointers > MAX_POINTERS || pointers(&self.rows).len() > MAX_JOINED_POINTERS {
             return wrong(

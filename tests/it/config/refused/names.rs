@@ -117,53 +117,49 @@ const OF_CODE: &[Case] = &[
 const CIRCLES: &[Case] = &[
     (
         "policies: {a: {use: a}}",
-        &["policies.a.use: use goes round in a circle: a -> a"],
+        &["policies.a.use: use cycle: a -> a"],
     ),
     (
         "policies: {a: {use: b}, b: {use: a}}",
         &[
-            "policies.a.use: use goes round in a circle: b -> a -> b",
-            "policies.b.use: use goes round in a circle: a -> b -> a",
+            "policies.a.use: use cycle: b -> a -> b",
+            "policies.b.use: use cycle: a -> b -> a",
         ],
     ),
     (
         "policies: {a: {use: b}, b: {use: c}, c: {use: a}}\nretry: a",
         &[
-            "policies.a.use: use goes round in a circle: b -> c -> a -> b",
-            "policies.b.use: use goes round in a circle: c -> a -> b -> c",
-            "policies.c.use: use goes round in a circle: a -> b -> c -> a",
+            "policies.a.use: use cycle: b -> c -> a -> b",
+            "policies.b.use: use cycle: c -> a -> b -> c",
+            "policies.c.use: use cycle: a -> b -> c -> a",
         ],
     ),
     (
         r#"services: {a: {base_url: "http://a", rules: [{when: {status: 500}, failover: a}]}}"#,
-        &["services.a.rules[0].failover: failover goes round in a circle: a -> a"],
+        &["services.a.rules[0].failover: failover cycle: a -> a"],
     ),
     (
         r#"services: {a: {base_url: "http://a", retry: {on_exhausted: {failover: a}}}}"#,
-        &["services.a.retry.on_exhausted: failover goes round in a circle: a -> a"],
+        &["services.a.retry.on_exhausted: failover cycle: a -> a"],
     ),
     (
         r#"services: {a: {base_url: "http://a", rules: [{failover: b}]}, b: {base_url: "http://b", rules: [{failover: a}]}}"#,
-        &["services.b.rules[0].failover: failover goes round in a circle: a -> b -> a"],
+        &["services.b.rules[0].failover: failover cycle: a -> b -> a"],
     ),
     (
         r#"services: {a: {base_url: "http://a", rules: [{failover: b}]}, b: {base_url: "http://b", rules: [{failover: c}]}, c: {base_url: "http://c", retry: {on_exhausted: {failover: a}}}}"#,
-        &["services.c.retry.on_exhausted: failover goes round in a circle: a -> b -> c -> a"],
+        &["services.c.retry.on_exhausted: failover cycle: a -> b -> c -> a"],
     ),
     (
         "retry: {on_exhausted: {failover: a}}\nservices: {a: {base_url: \"http://a\"}}",
-        &[
-            "retry.on_exhausted: failover goes round in a circle: a -> a (what the document says holds at a too)",
-        ],
+        &["retry.on_exhausted: failover cycle: a -> a (what the document says holds at a too)"],
     ),
     (
         "services: {a: {base_url: \"http://a\"}}\nrules: [{when: {status: 500}, jump: a}]",
-        &[
-            "rules[0].jump: failover goes round in a circle: a -> a (what the document says holds at a too)",
-        ],
+        &["rules[0].jump: failover cycle: a -> a (what the document says holds at a too)"],
     ),
     (
         r#"services: {a: {base_url: "http://a", retry: {on_exhausted: {failover: b}}}, b: {base_url: "http://b", routes: [{name: r, match: {path: /x}, rules: [{failover: a}]}]}}"#,
-        &["services.b.routes[0].rules[0].failover: failover goes round in a circle: a -> b -> a"],
+        &["services.b.routes[0].rules[0].failover: failover cycle: a -> b -> a"],
     ),
 ];

@@ -111,7 +111,7 @@ const SERVICES: &[Case] = &[
     ),
     (
         "services: {a: {match: {host: h}, routes: [{name: r, match: {path: /a}}, {name: r, match: {path: /b}}]}}",
-        &["services.a.routes[1].name: r is there twice"],
+        &["services.a.routes[1].name: r is a duplicate"],
     ),
     (
         "services: {a: {match: {host: h}, routes: [{name: 5, match: {path: /a}}]}}",

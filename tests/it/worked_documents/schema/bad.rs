@@ -200,9 +200,9 @@ fn of_names() -> Vec<(Value, &'static str)> {
         (retry(json!({"budget": "shared"})), "is no budget"),
         (
             with("policies", json!({"a": {"use": "b"}, "b": "a"})),
-            "use goes round in a circle",
+            "use cycle",
         ),
-        (two(over("b"), over("a")), "failover goes round in a circle"),
+        (two(over("b"), over("a")), "failover cycle"),
         (two(over("c"), json!({})), "is no service"),
         (rules(json!([{"failover": "s"}])), "is no service"),
         (
@@ -271,7 +271,7 @@ fn of_other_limits() -> Vec<(Value, &'static str)> {
                 {"name": "r", "match": {"path": "/a"}},
                 {"name": "r", "match": {"path": "/b"}},
             ]})),
-            "is there twice",
+            "is a duplicate",
         ),
         (when(json!({"status": "599-500"})), "runs backwards"),
         (when(json!({"attempt": "<1"})), "is out of range"),

@@ -66,7 +66,7 @@ impl<'de> Visitor<'de> for Members {
         // without its escapes.
         while let Some(key) = map.next_key::<String>()? {
             if !seen.insert(key) {
-                return Err(A::Error::custom("a member stands there twice"));
+                return Err(A::Error::custom("duplicate member"));
             }
             map.next_value_seed(Self)?;
         }
