@@ -58,7 +58,7 @@ fn call(
             Todo::Send => {
                 let limit = exchange.attempt().limit();
                 last = exchange.around(|| send(&request.0, limit));
-                exchange.ended(&request, &end_of(&last), false)
+                exchange.ended(&request, &end_of(&last))
             }
             // At the gate, for a fleet, or for the time of the retry.
             Todo::Wait | Todo::Ask => block_on(|cx| exchange.poll_wait(cx, true)),

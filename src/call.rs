@@ -164,7 +164,7 @@ impl<C: Client> Call<C> {
             },
             Err(error) => End::Error(client.error_facts(self.exchange.policy(), error)),
         };
-        self.exchange.ended(&self.saved, &end, C::may_follow())
+        self.exchange.ended(&self.saved, &end)
     }
 
     /// Keeps the result of an attempt that is not the end.
@@ -178,12 +178,10 @@ impl<C: Client> Call<C> {
         let error = timeout_of(attempt, by_deadline);
         let text = format!("timeout: {error}");
         let own = C::own_error();
-        let may_follow = C::may_follow();
         if let Some(own) = own {
             self.last = Some(Box::new(Err(own(LayerError::Timeout(error)))));
         }
-        self.exchange
-            .timed_out(&self.saved, &text, may_follow, own.is_some())
+        self.exchange.timed_out(&self.saved, &text, own.is_some())
     }
 
     /// Keeps later requests off the connection of an attempt that was cut and does not go on.
@@ -367,6 +365,10 @@ impl<C: Client> Kept for Saved<C> {
     fn is_whole(&self, answered: bool) -> bool {
         let saved = self.0.as_ref();
         saved.is_some_and(|saved| C::Requests::is_whole(saved, answered))
+    }
+
+    fn may_follow() -> bool {
+        C::may_follow()
     }
 
     fn has_room(&self, set: &HeaderMap) -> bool {

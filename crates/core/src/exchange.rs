@@ -205,7 +205,7 @@ impl Exchange {
 
     /// Takes the end of an attempt.
     #[inline(always)]
-    pub fn ended(&mut self, kept: &impl Kept, end: &End<'_>, may_follow: bool) -> Todo {
+    pub fn ended(&mut self, kept: &impl Kept, end: &End<'_>) -> Todo {
         let judged = match self.progress {
             Some(_) => None,
             None => match self.succeeds(kept, end) {
@@ -213,7 +213,7 @@ impl Exchange {
                 Err(judged) => judged,
             },
         };
-        self.judge(kept, end, may_follow, judged)
+        self.judge(kept, end, judged)
     }
 
     /// Takes the end of an attempt that had no time left. Returns the attempt with its limit, and `true` if that was the
@@ -225,21 +225,10 @@ impl Exchange {
 
     /// Judges an attempt that was [`cut`](Self::cut). The text is that of the error, which the caller gets if
     /// `can_report`.
-    pub fn timed_out(
-        &mut self,
-        kept: &impl Kept,
-        text: &str,
-        may_follow: bool,
-        can_report: bool,
-    ) -> Todo {
+    pub fn timed_out(&mut self, kept: &impl Kept, text: &str, can_report: bool) -> Todo {
         let head = kept.head();
         let (progress, mark) = self.sent(head.as_ref());
-        let evidence = RequestEvidence {
-            may_follow,
-            path: head.as_ref().map(Head::path),
-            ..RequestEvidence::default()
-        };
-        let earlier = progress.earlier_requests(mark, evidence);
+        let earlier = progress.earlier_requests(mark, evidence_of(kept, head.as_ref()));
         progress.timed_out(kept, text, Some(earlier), can_report)
     }
 
@@ -370,6 +359,15 @@ impl Exchange {
     }
 }
 
+/// Returns what an adapter knows of the requests that one attempt sends, besides the one of its outcome.
+fn evidence_of<'a, K: Kept>(_: &K, head: Option<&'a impl Head>) -> RequestEvidence<'a> {
+    RequestEvidence {
+        may_follow: K::may_follow(),
+        path: head.map(Head::path),
+        ..RequestEvidence::default()
+    }
+}
+
 impl Exchange {
     /// Counts a success that the caller can have at once. Otherwise returns a classifier's verdict, if there is one.
     #[inline(always)]
@@ -410,16 +408,10 @@ impl Exchange {
     /// Judges the end of an attempt that is more than a success at once.
     #[cold]
     #[inline(never)]
-    fn judge(
-        &mut self,
-        kept: &impl Kept,
-        end: &End<'_>,
-        may_follow: bool,
-        judged: Option<Verdict>,
-    ) -> Todo {
+    fn judge(&mut self, kept: &impl Kept, end: &End<'_>, judged: Option<Verdict>) -> Todo {
         let head = kept.head();
         let (progress, mark) = self.sent(head.as_ref());
-        progress.ended(kept, end, (may_follow, mark), judged)
+        progress.ended(kept, end, mark, judged)
     }
 
     fn line(&self, kept: &impl Kept) -> Option<RequestLine> {

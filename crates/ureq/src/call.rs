@@ -96,10 +96,10 @@ impl<'a, 'b> Call<'a, 'b> {
         let is_late = until.is_some_and(|until| until <= clock.now());
         let todo = if is_late && matches!(result, Err(Error::Timeout(_))) {
             let text = "timeout: the attempt had no time left";
-            self.exchange.timed_out(&self.request, text, false, true)
+            self.exchange.timed_out(&self.request, text, true)
         } else {
             let end = self.end_of(&result);
-            self.exchange.ended(&self.request, &end, false)
+            self.exchange.ended(&self.request, &end)
         };
         self.last = Some(result);
         todo

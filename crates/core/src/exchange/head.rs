@@ -119,6 +119,12 @@ pub trait Kept {
         true
     }
 
+    /// Returns `true` if the client may follow redirects, even if its errors do not show it.
+    #[must_use]
+    fn may_follow() -> bool {
+        false
+    }
+
     /// Returns `true` if such requests can go to another service.
     #[must_use]
     fn can_move() -> bool {

@@ -1,12 +1,12 @@
 //! The progress of a request that is more than a success at once: its session, its report, and what they decide.
 
-use super::Exchange;
 use super::engine::Engine;
 use super::gates::{HeldPermit, HeldRefusal, joined_gate_key};
 use super::head::{Head, Kept};
 use super::retry::{Awaited, CutAttempt, Limit, MovedFrom};
 use super::settings::Unsaved;
 use super::todo::{BodyNeed, End, Ending, EndsWith, ErrorFacts, Found, Todo};
+use super::{Exchange, evidence_of};
 use crate::attempt::{self, AttemptHandle};
 use crate::budget::{PaidRetry, RetryBudget};
 use crate::gate::GateKey;
@@ -217,15 +217,11 @@ impl Progress {
         &mut self,
         kept: &impl Kept,
         end: &End<'_>,
-        (may_follow, mark): (bool, &AttemptMark),
+        mark: &AttemptMark,
         judged: Option<Verdict>,
     ) -> Todo {
         let head = kept.head();
-        let mut evidence = RequestEvidence {
-            may_follow,
-            path: head.as_ref().map(Head::path),
-            ..RequestEvidence::default()
-        };
+        let mut evidence = evidence_of(kept, head.as_ref());
         // The limit is over with the attempt, even if the answer is still read.
         self.timer = None;
         self.error_type = None;
@@ -252,7 +248,7 @@ impl Progress {
                 evidence: shown,
             }) => {
                 evidence = RequestEvidence {
-                    may_follow: may_follow || shown.may_follow,
+                    may_follow: evidence.may_follow || shown.may_follow,
                     path: evidence.path.or(shown.path),
                     ..shown
                 };
