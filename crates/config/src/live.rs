@@ -323,8 +323,8 @@ impl<'a> All<'a> {
             return;
         };
         let (service, broken) = (error.given(), error.allowed());
-        // A failover of the whole document applies at its own destination too, which closes the circle.
-        let is_everywhere = broken.contains("circle") && !from.starts_with("services.");
+        // A failover of the whole document applies at its own destination too, which closes the cycle.
+        let is_everywhere = broken.contains("failover cycle") && !from.starts_with("services.");
         let why = if is_everywhere {
             format!(" (what the document says holds at {service} too)")
         } else {

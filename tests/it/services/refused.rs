@@ -110,11 +110,8 @@ fn a_failover_must_lead_somewhere_and_not_back() {
     );
     let no_url = refused([at("a", failing_over("b")), Service::new("b", retries(1))]);
     assert!(no_url.contains("has no base_url"), "{no_url}");
-    let circle = refused([at("a", failing_over("b")), at("b", failing_over("a"))]);
-    assert!(
-        circle.contains("round in a circle: a -> b -> a"),
-        "{circle}"
-    );
+    let cycle = refused([at("a", failing_over("b")), at("b", failing_over("a"))]);
+    assert!(cycle.contains("failover cycle: a -> b -> a"), "{cycle}");
     let chain = |length: usize| {
         let links = (1..=length).map(|n| {
             if n == length {

@@ -188,8 +188,8 @@ fn a_patch_that_breaks_another_service_changes_nothing() {
     );
     let twice = problem("changed", "match: {host: alone.example}");
     assert!(twice.contains("services.changed.match"), "{twice}");
-    let circle = problem("backup", "retry: {on_exhausted: {failover: failing}}");
-    assert!(circle.contains("circle"), "{circle}");
+    let cycle = problem("backup", "retry: {on_exhausted: {failover: failing}}");
+    assert!(cycle.contains("failover cycle"), "{cycle}");
     let unknown = problem("changed", "budget: nobodys");
     assert!(unknown.contains("services.changed.budget"), "{unknown}");
     assert_eq!(route(&config, "changed.example").policy().retry_limit(), 1);
