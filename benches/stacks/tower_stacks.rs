@@ -9,7 +9,7 @@ use http_retry::report::{ReportSlot, RetryEvent};
 use http_retry::resume::Resume;
 use http_retry::testing::ManualRuntime;
 use http_retry::tower::RetryLayer;
-use http_retry::{RetryOverride, RetryPolicy, ServiceBudgets};
+use http_retry::{RetryBudget, RetryOverride, RetryPolicy, ServiceBudgets};
 use std::convert::Infallible;
 use std::fmt;
 use std::future::{Ready, ready};
@@ -118,10 +118,12 @@ fn failing_once<const STACK: u8>() -> impl Service<
     })
 }
 
-/// Retries without a wait.
+/// Retries without a wait, from a budget that pays for each of them.
 fn retrying() -> RetryLayer {
     let policy = policy().to_builder().backoff(http_retry::Backoff::none());
-    RetryLayer::new(policy.build().unwrap()).runtime(ManualRuntime::new())
+    let budget = RetryBudget::builder().per_success(1).build().unwrap();
+    let layer = RetryLayer::new(policy.build().unwrap()).budget(budget);
+    layer.runtime(ManualRuntime::new())
 }
 
 /// One retry without a wait.
