@@ -311,12 +311,15 @@ impl Exchange {
             .is_some_and(|progress| progress.last.is_misdirected())
     }
 
-    /// Returns `true` if repeating the request does no harm, whatever its headers say.
+    /// Returns `true` if the request's own setting or its facts make it idempotent, whatever its policy says.
     #[must_use]
     pub fn is_idempotent_by_itself(&self, head: Option<&impl Head>) -> bool {
         match &self.progress {
             Some(progress) => progress.session.is_idempotent_by_itself(),
-            None => self.facts(head).is_idempotent(),
+            None => {
+                let set = self.settings.get().and_then(|settings| settings.idempotent);
+                set.unwrap_or(self.facts(head).is_idempotent())
+            }
         }
     }
 

@@ -93,7 +93,7 @@ impl Exchange {
         let policy = route.policy();
         let unsaved = self.settings.unsaved();
         let keyed = head.is_some_and(|head| head.has_own_key(policy));
-        let facts = self.facts(head).keyed(keyed);
+        let facts = self.facts(head);
         let mut subject = self.settings.subject(&route, head);
         if let Some(Unsaved { line, .. }) = unsaved {
             subject.authority = line.authority().into();
@@ -152,7 +152,7 @@ impl Exchange {
 
     pub(super) fn facts(&self, head: Option<&impl Head>) -> RequestFacts {
         let operation = self.settings.operation();
-        head.map(Head::facts)
+        head.map(|head| head.facts().keyed(head.has_own_key(self.route.policy())))
             .or(self.settings.facts)
             .or(operation.map(|operation| operation.facts))
             .unwrap_or_else(RequestFacts::operation)

@@ -2,7 +2,7 @@
 
 use crate::calls::{URL, retries};
 use crate::server::{Server, Step};
-use http_retry_core::{ErrorKind, Reach};
+use http_retry_core::{ErrorKind, Reach, RetryOverride};
 use http_retry_ureq::{RetryReport, StopReason, attempt};
 use std::io::Read;
 use ureq::http::{Request, Response};
@@ -101,6 +101,22 @@ fn an_order_is_sent_again_with_another_token() {
         agent.post(URL).send("an order").unwrap();
         assert_eq!(tokens.received().len(), 2);
     }
+}
+
+/// The token's request says itself that it must not be repeated, by its setting: an order of one-time tokens.
+#[test]
+fn an_order_is_not_sent_again_if_its_token_must_not_be() {
+    let tokens = Server::new([]);
+    let fetcher = tokens.agent(retries());
+    let sign = move |request: Request<SendBody>, next: MiddlewareNext| {
+        let once = RetryOverride::new().idempotent(false);
+        fetcher.get(URL).extension(once).call()?;
+        next.handle(request)
+    };
+    let orders = Server::new([Step::Refused]);
+    let agent = orders.agent_with(retries(), move |config| config.middleware(sign.clone()));
+    assert!(agent.post(URL).send("an order").is_err());
+    assert_eq!(tokens.received().len(), 1);
 }
 
 /// A middleware that sends the request by another agent: nothing is seen of its connections.
