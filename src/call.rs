@@ -20,7 +20,7 @@ use crate::error::{AttemptTimeout, LayerError, RequestFailed};
 use crate::policy::{Attempt, ErrorKind, StopReason};
 use crate::report::RetryReport;
 use client::{KeptResponse, SavedOf, number};
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use http_retry_core::adapter::{
     self, BodyNeed, BodyPart, Changes, End, Ending, EndsWith, Exchange, Found, Head as _,
     Inspected, Kept, RequestSettings, Todo,
@@ -45,10 +45,6 @@ pub(crate) type PartOf<C> = (KeptResponse<C>, PartRead);
 
 /// The copy that later attempts are made of.
 struct Saved<C: Client>(Option<SavedOf<C>>);
-
-/// The most headers of a request whose retry sets headers. A header map panics at 24,576 names, and may fail from 6,554
-/// on if many of them share a hash; servers accept about 100.
-const MAX_HEADERS: usize = 4_096;
 
 impl<C: Client> Call<C> {
     /// Begins a request.
@@ -371,12 +367,6 @@ impl<C: Client> Kept for Saved<C> {
         C::may_follow()
     }
 
-    fn has_room(&self, set: &HeaderMap) -> bool {
-        let head = self.0.as_ref().and_then(C::Requests::saved_head);
-        let headers = head.map_or(0, |head| head.header_map().len());
-        headers.saturating_add(set.len()) <= MAX_HEADERS
-    }
-
     fn change(&mut self, changes: Changes<'_>) -> Result<(), StopReason> {
         let Changes {
             set,
@@ -384,9 +374,6 @@ impl<C: Client> Kept for Saved<C> {
             rewrite,
             ..
         } = changes;
-        if set.is_some_and(|set| !self.has_room(set)) {
-            return Err(StopReason::NotRetryable);
-        }
         let Some(saved) = &mut self.0 else {
             return Err(StopReason::BodyNotReplayable);
         };

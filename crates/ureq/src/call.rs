@@ -1,11 +1,11 @@
 //! One request on its way: an [`Exchange`] decides, and what is here sends, reads and waits on ureq.
 
 use crate::errors::{RequestFailed, outcome_of, outcome_of_body, words};
-use crate::request::{MAX_HEADERS, ReplayableRequest};
+use crate::request::ReplayableRequest;
 use crate::response::{ReadEnd, at_most, canned, read};
 use crate::runtime::block_on;
 use crate::watch::{self, Evidence};
-use http::{HeaderMap, Request, Response};
+use http::{Request, Response};
 use http_retry_core::adapter::{
     BodyNeed, BodyPart, BrokenAnswer, Changes, End, EndsWith, Engine, ErrorFacts, Exchange, Found,
     Head, Inspected, Kept, RequestEvidence, RequestSettings, Todo, is_longer,
@@ -275,15 +275,8 @@ impl Kept for ReplayableRequest<'_> {
         false
     }
 
-    fn has_room(&self, set: &HeaderMap) -> bool {
-        self.parts.headers.len().saturating_add(set.len()) <= MAX_HEADERS
-    }
-
     fn change(&mut self, changes: Changes<'_>) -> Result<(), StopReason> {
         if let Some(set) = changes.set {
-            if !self.has_room(set) {
-                return Err(StopReason::NotRetryable);
-            }
             self.set(set);
         }
         if let Some(rewrite) = changes.rewrite {

@@ -9,10 +9,6 @@ use std::io::{self, Read};
 use std::time::Duration;
 use ureq::{Agent, AsSendBody, Body, Error, SendBody};
 
-/// With more headers than this a request is not sent again with others. A header map holds 24,576 names at most, and
-/// may hold as few as 6,554; servers take about 100.
-pub(crate) const MAX_HEADERS: usize = 4_096;
-
 /// A request, and what its attempts have read of its body.
 pub(crate) struct ReplayableRequest<'b> {
     pub(crate) parts: Parts,

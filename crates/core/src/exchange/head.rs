@@ -112,13 +112,6 @@ pub trait Kept {
     /// Returns `true` if the request can be sent again, whole. `answered` is `true` if the last attempt got a response.
     fn is_whole(&self, answered: bool) -> bool;
 
-    /// Returns `true` if the request has room for these headers in place of those of the same name. Without them it
-    /// would be another request than the policy demands.
-    fn has_room(&self, set: &HeaderMap) -> bool {
-        let _ = set;
-        true
-    }
-
     /// Returns `true` if the client may follow redirects, even if its errors do not show it.
     #[must_use]
     fn may_follow() -> bool {

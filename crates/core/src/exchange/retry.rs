@@ -1,6 +1,6 @@
 //! A retry: its payment, the changes of its request, the wait before it, and an attempt that was cut.
 
-use super::head::Kept;
+use super::head::{Head, Kept};
 use super::progress::Progress;
 use super::todo::{BodyNeed, Changes, Todo};
 use crate::budget::{PaidRetry, PaymentResult, PendingRetry, RetryBudget};
@@ -65,6 +65,20 @@ pub(super) struct MovedFrom {
     subject: Subject,
 }
 
+/// The most headers of a request whose retry sets headers. A header map panics at 24,576 names, and may fail from 6,554
+/// on if many of them share a hash; servers accept about 100.
+const MAX_HEADERS: usize = 4_096;
+
+/// Returns `true` if the request has room for the headers that its retry sets. Without them it would be another request
+/// than the policy demands.
+fn has_room(kept: &impl Kept, plan: &RetryPlan) -> bool {
+    let Some(set) = plan.set() else {
+        return true;
+    };
+    let headers = kept.head().map_or(0, |head| head.header_map().len());
+    headers.saturating_add(set.len()) <= MAX_HEADERS
+}
+
 impl Progress {
     /// Pays for a planned retry. The wait for a fleet is bounded by the fleet's limit and the request's deadline.
     pub(super) fn withdraw(&mut self, plan: RetryPlan) -> Todo {
@@ -121,7 +135,7 @@ impl Progress {
         let at = self.engine.runtime.moment();
         let next = match self.session.judge_cut(&mut outcome, at) {
             // Before it is paid for and the attempt dropped: there may be nothing else to return.
-            Next::Retry(plan) if plan.set().is_some_and(|set| !kept.has_room(set)) => {
+            Next::Retry(plan) if !has_room(kept, &plan) => {
                 self.session.fail(StopReason::NotRetryable);
                 Next::Finish(StopReason::NotRetryable)
             }
@@ -176,6 +190,9 @@ impl Progress {
     }
 
     fn change(&mut self, kept: &mut impl Kept, plan: &RetryPlan) -> Result<(), StopReason> {
+        if !has_room(kept, plan) {
+            return Err(StopReason::NotRetryable);
+        }
         let rebase = self.begin_failover(plan);
         let set = plan.set().cloned();
         let mut cut = None;
