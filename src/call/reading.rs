@@ -4,7 +4,6 @@ use crate::client::responses::{Reading, Responses};
 use crate::policy::{RetryPolicy, Verdict};
 use crate::runtime::Sleep;
 use http_retry_core::adapter::{BodyPart, Filled, Inspected};
-use std::ops::ControlFlow;
 
 /// What came of reading a part of a body.
 pub(crate) enum PartRead {
@@ -26,15 +25,7 @@ pub(crate) async fn read<A: Responses<R>, R>(
     match part {
         BodyPart::Start(most) => {
             let mut start = Vec::new();
-            let mut inspect = |data: &[u8]| {
-                let room = most.saturating_sub(start.len());
-                start.extend(data.iter().take(room));
-                if start.len() < most {
-                    ControlFlow::Continue(())
-                } else {
-                    ControlFlow::Break(())
-                }
-            };
+            let mut inspect = |data: &[u8]| BodyPart::add_to_start(&mut start, most, data);
             let (response, end) = A::read(response, Reading::Probe(&mut inspect), time).await;
             let is_whole = matches!(end, Ok(Inspected::AtTheEnd));
             (response, PartRead::Start(start, is_whole))

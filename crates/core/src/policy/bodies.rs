@@ -170,6 +170,19 @@ pub enum BodyPart {
     Rest(usize),
 }
 
+impl BodyPart {
+    /// Adds data to the start of a body, up to `most` bytes. Breaks once the start has so many.
+    pub fn add_to_start(start: &mut Vec<u8>, most: usize, data: &[u8]) -> ControlFlow<()> {
+        let room = most.saturating_sub(start.len());
+        start.extend(data.iter().take(room));
+        if start.len() < most {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    }
+}
+
 impl fmt::Debug for BodyPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
