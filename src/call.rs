@@ -104,7 +104,7 @@ impl<C: Client> Call<C> {
     ///
     /// # Errors
     ///
-    /// What to do instead.
+    /// The todo to carry out instead.
     pub(crate) fn next_request(&mut self, requests: &C::Requests) -> Result<C::Request, Todo> {
         if let Some(request) = self.first.take() {
             return Ok(self.save(requests, *request));
@@ -190,7 +190,7 @@ impl<C: Client> Call<C> {
     ///
     /// # Errors
     ///
-    /// What to do instead, if there is nothing to read.
+    /// The todo to carry out instead, if there is nothing to read.
     pub(crate) fn take_to_read(&mut self, need: &BodyNeed) -> Result<KeptResponse<C>, Todo> {
         let is_rest = matches!(need.part, BodyPart::Rest(_));
         if is_rest && self.exchange.has_deadline() && !C::Responses::GIVES_BACK {

@@ -80,7 +80,7 @@ fn finish<C: Sends>(call: &mut Call<C>) -> Poll<AttemptResult<C>> {
 ///
 /// # Errors
 ///
-/// What to do instead.
+/// The todo to carry out instead.
 fn begin_next<'c, C: Sends>(
     call: &mut Call<C>,
     client: &'c mut C,
@@ -105,7 +105,7 @@ fn begin<'c, C: Sends>(
 ///
 /// # Errors
 ///
-/// What to do instead.
+/// The todo to carry out instead.
 fn begin_to_read<C: Client>(
     call: &mut Call<C>,
     need: BodyNeed,
@@ -153,7 +153,7 @@ impl<C: Client> AttemptEnd<C> {
 ///
 /// # Errors
 ///
-/// What to do next.
+/// The next todo.
 fn after<C: Client>(
     call: &mut Call<C>,
     client: &mut C,

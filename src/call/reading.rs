@@ -5,7 +5,7 @@ use crate::policy::{RetryPolicy, Verdict};
 use crate::runtime::Sleep;
 use http_retry_core::adapter::{BodyPart, Filled, Inspected};
 
-/// What came of reading a part of a body.
+/// The result of reading a part of a body.
 pub(crate) enum PartRead {
     /// Its start; `true` if it is all of it.
     Start(Vec<u8>, bool),

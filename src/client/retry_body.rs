@@ -3,7 +3,6 @@
 mod length;
 mod whole;
 
-use http_retry_core::adapter::Inspect;
 pub(crate) use whole::ReadEnd;
 
 use super::errors::{Boxed, Errors};
@@ -11,7 +10,7 @@ use crate::error::{IncompleteBody, LayerError};
 use bytes::Bytes;
 use http::{HeaderMap, Version};
 use http_body::{Body, Frame, SizeHint};
-use http_retry_core::adapter::Inspected;
+use http_retry_core::adapter::{Inspect, Inspected};
 use length::BodyLength;
 use pin_project_lite::pin_project;
 use std::fmt;

@@ -22,6 +22,7 @@ pub(crate) mod todo;
 use crate::attempt::AttemptHandle;
 use crate::budget::services::Budgets;
 use crate::error::RateLimited;
+use crate::gate::state::CallEnd;
 use crate::nested::{AttemptMark, RequestEvidence};
 use crate::policy::{Attempt, ErrorKind, Outcome, RequestLine, RetryPolicy, StopReason, Verdict};
 use crate::report::span::is_logged;
@@ -400,8 +401,7 @@ impl Exchange {
             let quota = self
                 .route
                 .quota(&Outcome::response(StatusCode::OK, headers), at);
-            self.permit
-                .end(crate::gate::state::CallEnd::Succeeded, quota);
+            self.permit.end(CallEnd::Succeeded, quota);
         } else {
             self.permit.succeeds();
         }
@@ -494,7 +494,7 @@ impl Exchange {
         self.timer = None;
         let progress = match self.progress.take() {
             Some(progress) => progress,
-            None => Box::new(self.new_case(head)),
+            None => Box::new(self.new_progress(head)),
         };
         (self.progress.insert(progress), &self.mark)
     }

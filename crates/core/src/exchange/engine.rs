@@ -26,9 +26,9 @@ pub struct Engine {
     pub gate: Gate,
     /// The clock, the timer and the randomness.
     pub runtime: Arc<dyn Runtime>,
-    /// What is told of every event.
+    /// The observers of every event.
     pub observers: Arc<[Arc<dyn Observer>]>,
-    /// How much of a failed response is read before a retry.
+    /// The limit on reading a failed response before a retry.
     pub drain: DrainLimit,
     /// The options for saving requests for later attempts.
     pub save: SaveOptions,

@@ -56,6 +56,17 @@ impl HeldPermit {
             gate.end(&permit, end, quota, &**runtime);
         }
     }
+
+    /// Reports that the head of the response refuses the attempt, before its body is read.
+    fn hold(mut self, asked: Option<Duration>, quota: Option<GateQuota>) -> Option<HeldRefusal> {
+        let permit = self.inner.take()?;
+        let engine = Arc::clone(&self.engine);
+        let hold = engine.gate.hold(permit, asked, quota, &*engine.runtime)?;
+        Some(HeldRefusal {
+            engine,
+            hold: Some(hold),
+        })
+    }
 }
 
 impl Drop for HeldPermit {
@@ -69,19 +80,6 @@ impl Drop for HeldPermit {
 pub(super) struct HeldRefusal {
     engine: Arc<Engine>,
     hold: Option<Hold>,
-}
-
-impl HeldPermit {
-    /// Reports that the head of the response refuses the attempt, before its body is read.
-    fn hold(mut self, asked: Option<Duration>, quota: Option<GateQuota>) -> Option<HeldRefusal> {
-        let permit = self.inner.take()?;
-        let engine = Arc::clone(&self.engine);
-        let hold = engine.gate.hold(permit, asked, quota, &*engine.runtime)?;
-        Some(HeldRefusal {
-            engine,
-            hold: Some(hold),
-        })
-    }
 }
 
 impl HeldRefusal {

@@ -104,7 +104,7 @@ impl Head for &Parts {
     }
 }
 
-/// What an adapter keeps of a request, as an exchange looks at it.
+/// The copy that an adapter keeps of a request, as an exchange looks at it.
 pub trait Kept {
     /// Returns the head, if it is kept.
     fn head(&self) -> Option<impl Head>;
@@ -128,6 +128,6 @@ pub trait Kept {
     ///
     /// # Errors
     ///
-    /// Why there can be none.
+    /// The reason for which there can be none.
     fn change(&mut self, changes: Changes<'_>) -> Result<(), StopReason>;
 }

@@ -83,9 +83,9 @@ pub(super) struct KeptHead {
 }
 
 impl Exchange {
-    /// Opens the case of this request.
+    /// Opens the progress of this request.
     #[cold]
-    pub(super) fn new_case(&mut self, head: Option<&impl Head>) -> Progress {
+    pub(super) fn new_progress(&mut self, head: Option<&impl Head>) -> Progress {
         let engine = Arc::clone(&self.permit.engine);
         let empty = HeldPermit::new(Arc::clone(&engine), None);
         let permit = std::mem::replace(&mut self.permit, empty);
@@ -168,7 +168,7 @@ impl Progress {
         }
     }
 
-    /// Tells the start of a first attempt that went out before there was a case.
+    /// Tells the start of a first attempt that went out before there was a progress.
     pub(super) fn was_sent(&mut self) {
         self.begin_attempt(self.session.started());
     }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-/// What a request waits for.
+/// The event that a request waits for.
 pub(super) enum Awaited {
     Nothing,
     /// Its turn at this gate.
@@ -47,6 +47,10 @@ impl Limit {
             until: now.saturating_add(timeout),
             is_ignored: false,
         }
+    }
+
+    fn ignore(&mut self) {
+        self.is_ignored = true;
     }
 }
 
@@ -381,11 +385,5 @@ impl Progress {
             });
         let servers = servers.collect();
         self.session.set_servers(servers);
-    }
-}
-
-impl Limit {
-    fn ignore(&mut self) {
-        self.is_ignored = true;
     }
 }

@@ -1,4 +1,4 @@
-//! What a request says about its own retries.
+//! A request's own settings for its retries.
 
 use super::engine::{Engine, Routes};
 use super::head::Head;
@@ -37,7 +37,7 @@ struct Rare {
     unsaved: Option<Unsaved>,
 }
 
-/// What may be asked of a request that is not saved, besides its facts.
+/// The parts of a request that is not saved that may be asked for, besides its facts.
 pub(super) struct Unsaved {
     pub(super) line: RequestLine,
     pub(super) gate_key: Option<GateKey>,
@@ -58,7 +58,7 @@ pub struct RestOfDownload {
 pub struct Operation {
     /// The name of its service; empty for none.
     pub service: Arc<str>,
-    /// Whether it may run twice.
+    /// The facts that say if it may run twice.
     pub facts: RequestFacts,
 }
 

@@ -1,4 +1,4 @@
-//! What passes between an exchange and its adapter.
+//! The values that pass between an exchange and its adapter.
 
 #[cfg(doc)]
 use super::Exchange;
@@ -11,7 +11,7 @@ use crate::route::Rebase;
 use http::{HeaderMap, StatusCode};
 use std::time::Duration;
 
-/// What to do next for a request.
+/// The next thing to do for a request.
 #[derive(Debug)]
 #[expect(clippy::exhaustive_enums, reason = "an adapter must know each")]
 pub enum Todo {
@@ -31,11 +31,11 @@ pub enum Todo {
     Done,
 }
 
-/// The part of a body that is needed.
+/// A read of a body, and its time limit.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct BodyNeed {
-    /// How much of it.
+    /// The part to read.
     pub part: BodyPart,
     /// The time by which the read is over, on the clock of the engine.
     pub until: Duration,
@@ -68,11 +68,11 @@ pub struct ErrorFacts<'a> {
     pub outcome: Outcome<'static>,
     /// The name of its type, as the client below makes it.
     pub type_name: &'static str,
-    /// What it shows of other requests of its attempt.
+    /// The signs of other requests in its attempt.
     pub evidence: RequestEvidence<'a>,
 }
 
-/// What a read of a body has found.
+/// The result of a read of a body.
 #[derive(Clone, Copy)]
 #[expect(clippy::exhaustive_enums, reason = "an adapter must know each")]
 pub enum Found<'a> {
@@ -90,7 +90,7 @@ pub enum Found<'a> {
     Late(&'a str, bool),
 }
 
-/// What a retry changes of its request.
+/// The changes that a retry makes to its request.
 #[non_exhaustive]
 pub struct Changes<'a> {
     /// Headers that replace those of the same name.
@@ -104,13 +104,13 @@ pub struct Changes<'a> {
 /// The end of a request.
 #[non_exhaustive]
 pub struct Ending {
-    /// What the caller gets.
+    /// The result for the caller.
     pub with: EndsWith,
     /// The report, unless the first attempt succeeded.
     pub report: Option<RetryReport>,
 }
 
-/// What the caller gets.
+/// The result for the caller.
 #[expect(clippy::exhaustive_enums, reason = "an adapter must know each")]
 pub enum EndsWith {
     /// The last result.

@@ -156,7 +156,7 @@ pub trait StreamHolder: Send + Sync {
     fn first_event_timeout(&self) -> Option<Duration>;
 }
 
-/// How much of a body is needed.
+/// The part of a body that is needed.
 #[expect(clippy::exhaustive_enums, reason = "an adapter must know each")]
 pub enum BodyPart {
     /// At most this many bytes of it, or the text of an error.

@@ -9,7 +9,7 @@ use crate::policy::rules::{DecidedBy, OnExhausted};
 use crate::policy::{Class, ServerHints, Verdict};
 use std::sync::Arc;
 
-/// What follows from an outcome.
+/// The decision on an outcome.
 #[derive(Debug)]
 pub(crate) enum Next {
     /// Read this part of the response's body, or the text of the error, then call [`RetrySession::judge_body`].
