@@ -158,7 +158,10 @@ impl<C: Client> Call<C> {
                 },
                 None => End::Value,
             },
-            Err(error) => End::Error(client.error_facts(self.exchange.policy(), error)),
+            Err(error) => {
+                let head_alone = self.saved.is_harmful_head_alone();
+                End::Error(client.error_facts(self.exchange.policy(), error, head_alone))
+            }
         };
         self.exchange.ended(&self.saved, &end)
     }
@@ -350,6 +353,17 @@ impl<C: Client> Call<C> {
             }
         }
         result
+    }
+}
+
+impl<C: Client> Saved<C> {
+    /// Returns `true` if doing the request twice may do harm, and its head may be all of it.
+    fn is_harmful_head_alone(&self) -> bool {
+        self.0.as_ref().is_some_and(|saved| {
+            let head = C::Requests::saved_head(saved);
+            let is_harmless = head.is_some_and(|head| head.facts().is_idempotent());
+            !is_harmless && C::Requests::may_be_head_alone(saved)
+        })
     }
 }
 

@@ -36,8 +36,13 @@ pub trait Client: Sized {
         false
     }
 
-    /// Reads an error.
-    fn error_facts<'a>(&self, policy: &RetryPolicy, error: &'a Self::Error) -> ErrorFacts<'a>;
+    /// Reads an error. `head_alone` is `true` if doing the request twice may do harm, and its head may be all of it.
+    fn error_facts<'a>(
+        &self,
+        policy: &RetryPolicy,
+        error: &'a Self::Error,
+        head_alone: bool,
+    ) -> ErrorFacts<'a>;
 
     /// Returns the text of an error along its whole chain, for rules that match it.
     fn error_text(policy: &RetryPolicy, error: &Self::Error, kind: Option<ErrorKind>) -> String {
@@ -76,10 +81,11 @@ pub(crate) type SavedOf<C> = <<C as Client>::Requests as Requests<<C as Client>:
 pub(crate) fn http_error_facts(
     policy: &RetryPolicy,
     error: &dyn Any,
+    head_alone: bool,
     type_name: &'static str,
 ) -> ErrorFacts<'static> {
     ErrorFacts {
-        outcome: outcome_of(policy, error),
+        outcome: outcome_of(policy, error, head_alone),
         type_name,
         evidence: RequestEvidence {
             may_follow: is_of_reqwest(policy, error),

@@ -27,10 +27,18 @@ use std::error::Error;
 type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Converts an error of any type to an outcome. Known types are recognised through `Any`, so a service's error needs no
-/// bound.
-pub(crate) fn outcome_of(policy: &RetryPolicy, error: &dyn Any) -> Outcome<'static> {
+/// bound. `head_alone` is `true` if doing the request twice may do harm, and its head may be all of it.
+pub(crate) fn outcome_of(
+    policy: &RetryPolicy,
+    error: &dyn Any,
+    head_alone: bool,
+) -> Outcome<'static> {
+    let facts = ChainFacts {
+        head_alone,
+        ..ChainFacts::default()
+    };
     match policy.own_error(error).or_else(|| known(error)) {
-        Some(error) => walk(policy, error),
+        Some(error) => facts.judge_chain(policy, error),
         None => Outcome::error(ErrorKind::Other),
     }
 }
@@ -127,6 +135,8 @@ struct ChainFacts {
     resolving: bool,
     /// The head of a response had arrived before.
     answered: bool,
+    /// The head may be the whole request, which may do harm if it is done twice.
+    head_alone: bool,
     /// A decoder of a response's body may have failed, and no inner link blames the source that it reads from.
     decoding: bool,
     /// A decoder has failed, or has rejected its data.
@@ -206,6 +216,17 @@ impl ChainFacts {
                 self.decode_failed = true;
             }
             Link::Kind(kind) => self.outcome = Some(Outcome::error(self.refined(kind))),
+            Link::GoAway(kind, class) => {
+                // hyper reports it also for a request that it has just begun to send, whose stream the server may
+                // have accepted: nothing but the end of a body that never came then shows that it is not whole.
+                let (kind, reach) = match kind {
+                    ErrorKind::NotProcessed if self.head_alone => {
+                        (ErrorKind::Http2, Reach::Ambiguous)
+                    }
+                    kind => (kind, Reach::Refused),
+                };
+                self.outcome = Some(Outcome::error(self.refined(kind)).with(class, reach));
+            }
             Link::Judged(kind, class, reach) => {
                 self.outcome = Some(Outcome::error(kind).with(class, reach));
             }

@@ -129,6 +129,14 @@ impl<B: http_body::Body> Replay for ReplayBody<B> {
         self.read()
     }
 
+    fn measure(&self) -> Measure {
+        if self.was_empty() {
+            Measure::AtItsEnd
+        } else {
+            Measure::NotAsked
+        }
+    }
+
     fn next_in_turn(&mut self) {
         self.next_in_turn();
     }

@@ -113,6 +113,11 @@ impl<B: Body> ReplayBody<B> {
             && (!early || recording.is_over())
     }
 
+    /// Returns `true` if the body was at its end before its first attempt.
+    pub(super) fn was_empty(&self) -> bool {
+        self.lock().empty
+    }
+
     /// Replaces all bytes that were sent. Returns `false` if the body is not at its end or not fully recorded, or if
     /// the function returns `None`.
     pub(super) fn rewrite(&mut self, with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool {

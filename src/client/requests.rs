@@ -51,6 +51,10 @@ pub trait Requests<Q>: sealed::Sealed + Clone + Send + 'static {
     #[doc(hidden)]
     fn is_whole(saved: &Self::Saved, answered: bool) -> bool;
 
+    /// Returns `true` if the request may have no body, so that its head alone is the whole request.
+    #[doc(hidden)]
+    fn may_be_head_alone(saved: &Self::Saved) -> bool;
+
     /// Makes this the next attempt: earlier ones are over, whatever their client still does with them.
     #[doc(hidden)]
     fn next_in_turn(saved: &mut Self::Saved);
@@ -168,6 +172,10 @@ impl<B: 'static, C: Bodies<B>> Requests<http::Request<B>> for C {
 
     fn is_whole(saved: &Self::Saved, answered: bool) -> bool {
         saved.is_whole(answered)
+    }
+
+    fn may_be_head_alone(saved: &Self::Saved) -> bool {
+        saved.body.measure() == Measure::AtItsEnd
     }
 
     fn next_in_turn(saved: &mut Self::Saved) {

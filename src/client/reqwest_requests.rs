@@ -128,6 +128,11 @@ impl Requests<Request> for CloneBody {
         })
     }
 
+    fn may_be_head_alone(saved: &SavedReqwest) -> bool {
+        let body = saved.request.body().and_then(Body::as_bytes);
+        saved.stream.is_none() && body.is_none_or(<[u8]>::is_empty)
+    }
+
     fn next_in_turn(saved: &mut SavedReqwest) {
         saved.stream.iter_mut().for_each(ReplayBody::next_in_turn);
     }

@@ -42,12 +42,17 @@ impl Client for MiddlewareChain<'_> {
         true
     }
 
-    fn error_facts<'a>(&self, policy: &RetryPolicy, error: &'a Error) -> ErrorFacts<'a> {
+    fn error_facts<'a>(
+        &self,
+        policy: &RetryPolicy,
+        error: &'a Error,
+        head_alone: bool,
+    ) -> ErrorFacts<'a> {
         let type_name = match error {
             Error::Middleware(error) => type_in_box(error.as_ref()),
             Error::Reqwest(_) => type_name::<::reqwest::Error>(),
         };
-        http_error_facts(policy, error, type_name)
+        http_error_facts(policy, error, head_alone, type_name)
     }
 
     fn error_text(policy: &RetryPolicy, error: &Error, kind: Option<ErrorKind>) -> String {

@@ -29,11 +29,11 @@ pub(super) struct ByPolicy;
 
 /// Judges the errors of operations.
 pub(super) trait Judge<E> {
-    fn judge<'a>(&self, policy: &RetryPolicy, error: &'a E) -> ErrorFacts<'a>;
+    fn judge<'a>(&self, policy: &RetryPolicy, error: &'a E, head_alone: bool) -> ErrorFacts<'a>;
 }
 
 impl<E, V: Into<Verdict>, J: Fn(&E) -> V> Judge<E> for ByFunction<J> {
-    fn judge<'a>(&self, _: &RetryPolicy, error: &'a E) -> ErrorFacts<'a> {
+    fn judge<'a>(&self, _: &RetryPolicy, error: &'a E, _: bool) -> ErrorFacts<'a> {
         ErrorFacts {
             outcome: Outcome::error(ErrorKind::Other).judged(self.0(error).into()),
             type_name: type_name::<E>(),
@@ -43,9 +43,9 @@ impl<E, V: Into<Verdict>, J: Fn(&E) -> V> Judge<E> for ByFunction<J> {
 }
 
 impl<E: 'static> Judge<E> for ByPolicy {
-    fn judge<'a>(&self, policy: &RetryPolicy, error: &'a E) -> ErrorFacts<'a> {
+    fn judge<'a>(&self, policy: &RetryPolicy, error: &'a E, head_alone: bool) -> ErrorFacts<'a> {
         ErrorFacts {
-            outcome: outcome_of(policy, error),
+            outcome: outcome_of(policy, error, head_alone),
             type_name: type_name::<E>(),
             evidence: redirect_evidence(policy, error),
         }
@@ -89,6 +89,10 @@ impl Requests<()> for Repeatable {
         true
     }
 
+    fn may_be_head_alone((): &()) -> bool {
+        true
+    }
+
     fn next_in_turn((): &mut ()) {}
 
     fn edit((): &mut (), edit: RequestEdit<'_>) -> bool {
@@ -109,8 +113,13 @@ where
     type Responses = Opaque;
     type Error = E;
 
-    fn error_facts<'a>(&self, policy: &RetryPolicy, error: &'a E) -> ErrorFacts<'a> {
-        let mut facts = self.judge.judge(policy, error);
+    fn error_facts<'a>(
+        &self,
+        policy: &RetryPolicy,
+        error: &'a E,
+        head_alone: bool,
+    ) -> ErrorFacts<'a> {
+        let mut facts = self.judge.judge(policy, error, head_alone);
         facts.evidence.may_be_several = !self.one_request;
         facts
     }

@@ -265,7 +265,12 @@ where
         types.into_iter().any(is_type_of_reqwest)
     }
 
-    fn error_facts<'a>(&self, policy: &RetryPolicy, error: &'a X::Error) -> ErrorFacts<'a> {
+    fn error_facts<'a>(
+        &self,
+        policy: &RetryPolicy,
+        error: &'a X::Error,
+        head_alone: bool,
+    ) -> ErrorFacts<'a> {
         let any: &dyn Any = error;
         // If this layer made the box, the inner service's own type says more.
         let type_name = match any.downcast_ref::<BoxError>() {
@@ -274,7 +279,7 @@ where
             }
             _ => type_name::<S::Error>(),
         };
-        http_error_facts(policy, error, type_name)
+        http_error_facts(policy, error, head_alone, type_name)
     }
 
     fn error_text(policy: &RetryPolicy, error: &X::Error, kind: Option<ErrorKind>) -> String {

@@ -47,12 +47,14 @@ impl Ended {
             // RFC 9113 section 6.8: the peer has not processed a stream above its last one, whatever the code is, and
             // h2 gives this error to no other stream.
             (Frame::GoAway, Peer::Remote, Code::EnhanceYourCalm) => {
-                Link::Judged(ErrorKind::NotProcessed, Class::Throttled, Reach::Refused)
+                Link::GoAway(ErrorKind::NotProcessed, Class::Throttled)
             }
             (Frame::GoAway, Peer::Remote, Code::OtherProtocol) => {
-                Link::Judged(ErrorKind::Protocol, Class::Permanent, Reach::Refused)
+                Link::GoAway(ErrorKind::Protocol, Class::Permanent)
             }
-            (Frame::GoAway, Peer::Remote, _) => Link::Kind(ErrorKind::NotProcessed),
+            (Frame::GoAway, Peer::Remote, _) => {
+                Link::GoAway(ErrorKind::NotProcessed, Class::Transient)
+            }
             // RFC 9113 section 8.7.
             (Frame::RstStream, Peer::Remote, Code::RefusedStream) => {
                 Link::Kind(ErrorKind::NotProcessed)

@@ -26,6 +26,9 @@ pub(super) enum Link {
     /// The error was made from a response with this status.
     Status(StatusCode),
     Kind(ErrorKind),
+    /// The server goes away, and has not processed the request. hyper may be wrong about that for one that it has
+    /// begun to send.
+    GoAway(ErrorKind, Class),
     /// A kind with a class and a reach of its own.
     Judged(ErrorKind, Class, Reach),
     /// The rest of the chain is not about the request.

@@ -22,7 +22,7 @@ impl Error for Wrapped {
 
 fn kind_of(error: impl Into<BoxError>) -> ErrorKind {
     let error: BoxError = Wrapped(error.into()).into();
-    outcome_of(&RetryPolicy::background(), &error)
+    outcome_of(&RetryPolicy::background(), &error, false)
         .error_kind()
         .unwrap()
 }
@@ -53,7 +53,7 @@ fn an_incomplete_body_is_answered_anywhere_in_a_chain() {
     let half = || IncompleteBody::new(12, Some(40));
     for error in [BoxError::from(half()), io::Error::other(half()).into()] {
         let error: BoxError = Wrapped(error).into();
-        let outcome = outcome_of(&RetryPolicy::background(), &error);
+        let outcome = outcome_of(&RetryPolicy::background(), &error, false);
         assert_eq!(outcome.error_kind(), Some(ErrorKind::Incomplete));
         let judged = (outcome.class(), outcome.reach());
         assert_eq!(judged, (Class::Transient, Reach::Answered));
@@ -73,7 +73,7 @@ fn a_classified_type_counts_anywhere_in_a_chain() {
         .build()
         .unwrap();
     let own = |error: &dyn Any| {
-        let outcome = outcome_of(&policy, error);
+        let outcome = outcome_of(&policy, error, false);
         (outcome.class(), outcome.reach())
     };
     let taught = (Class::Transient, Reach::Refused);
@@ -106,7 +106,7 @@ fn a_classifier_can_leave_the_verdict_to_the_chain() {
         .build()
         .unwrap();
     let reset = Wrapped(io::Error::from(io::ErrorKind::ConnectionReset).into());
-    let kind = |policy: &RetryPolicy| outcome_of(policy, &reset).error_kind();
+    let kind = |policy: &RetryPolicy| outcome_of(policy, &reset, false).error_kind();
     assert_eq!(kind(&policy), Some(ErrorKind::Reset));
     assert_eq!(kind(&RetryPolicy::background()), Some(ErrorKind::Other));
 }
@@ -119,7 +119,11 @@ fn the_error_inside_a_middleware_error_is_read() {
     assert_eq!(kind_of(carried()), ErrorKind::Timeout);
     assert!(AttemptTimeout::is(&carried()));
     assert!(AttemptTimeout::is(&Wrapped(carried().into())));
-    let bare = outcome_of(&RetryPolicy::background(), &anyhow::Error::new(timeout()));
+    let bare = outcome_of(
+        &RetryPolicy::background(),
+        &anyhow::Error::new(timeout()),
+        false,
+    );
     assert_eq!(bare.error_kind(), Some(ErrorKind::Timeout));
 }
 
@@ -128,8 +132,8 @@ fn a_call_that_its_gate_turned_away_was_not_sent() {
     let limited = || crate::RateLimited::new("orders".into(), std::time::Duration::from_secs(9));
     let policy = RetryPolicy::background();
     for outcome in [
-        outcome_of(&policy, &limited()),
-        outcome_of(&policy, &BoxError::from(Wrapped(limited().into()))),
+        outcome_of(&policy, &limited(), false),
+        outcome_of(&policy, &BoxError::from(Wrapped(limited().into())), false),
     ] {
         let read = (outcome.error_kind(), outcome.class(), outcome.reach());
         let wanted = (
@@ -158,7 +162,7 @@ impl Error for TextLink {
 }
 
 fn judged(error: impl Into<BoxError>) -> (ErrorKind, Class, Reach) {
-    let outcome = outcome_of(&RetryPolicy::background(), &error.into());
+    let outcome = outcome_of(&RetryPolicy::background(), &error.into(), false);
     let kind = outcome.error_kind().unwrap();
     (kind, outcome.class(), outcome.reach())
 }

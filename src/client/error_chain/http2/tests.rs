@@ -87,6 +87,7 @@ fn kind(link: &Link) -> Option<(ErrorKind, Class, Reach)> {
             let outcome = crate::Outcome::error(*kind);
             Some((*kind, outcome.class(), outcome.reach()))
         }
+        Link::GoAway(kind, class) => Some((*kind, *class, Reach::Refused)),
         Link::Judged(kind, class, reach) => Some((*kind, *class, *reach)),
         _ => None,
     }

@@ -13,6 +13,8 @@ use std::task::{Context, Poll};
 pub(crate) enum Load {
     /// A word with POST and PUT, nothing with GET.
     Usual,
+    /// Nothing, whatever the method.
+    Empty,
     /// More than the sockets' buffers hold.
     Large,
     /// A stream that fails after its first piece.
@@ -51,7 +53,11 @@ impl Order {
 
 impl Load {
     pub(crate) fn has_body(self, order: Order) -> bool {
-        self != Self::Usual || order != Order::Get
+        match self {
+            Self::Usual => order != Order::Get,
+            Self::Empty => false,
+            Self::Large | Self::Breaking => true,
+        }
     }
 }
 
