@@ -16,6 +16,7 @@ mod error;
 mod error_body;
 mod exchange;
 pub mod gate;
+mod name_hasher;
 mod named;
 mod nested;
 mod normal_form;

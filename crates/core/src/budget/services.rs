@@ -2,6 +2,7 @@
 
 use super::{RetryBudget, RetryBudgetBuilder};
 use crate::error::ConfigError;
+use crate::name_hasher::NameHasher;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::fmt;
@@ -59,7 +60,7 @@ enum BudgetSource {
 /// The budgets by name.
 #[derive(Debug, Default)]
 struct UsedBudgets {
-    budgets: HashMap<Arc<str>, LastUsed>,
+    budgets: HashMap<Arc<str>, LastUsed, NameHasher>,
     /// Each name once, with a use that may no longer be its last; it is corrected when it reaches the top.
     order: BinaryHeap<Reverse<(u64, Arc<str>)>>,
     /// The number of the last use that was not of the same budget as the one before.

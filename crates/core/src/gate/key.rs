@@ -7,6 +7,7 @@
 use super::map::Counters;
 use super::state::KeyState;
 use super::{Gate, GatedCall, Shared, micros};
+use crate::name_hasher::NameHasher;
 use crate::normal_form::normal_path;
 use crate::policy::{Moment, Scope, splitmix64};
 use crate::runtime::Runtime;
@@ -49,10 +50,6 @@ pub(super) struct Hashers {
     pub(super) texts: RandomState,
     names: NameHasher,
 }
-
-/// A hasher for host names, which are hashed for each call: ten times as fast as [`RandomState`].
-#[derive(Clone, Copy)]
-struct NameHasher([u64; 2]);
 
 /// The headers in which APIs take a key.
 const CREDENTIALS: [&str; 4] = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
@@ -221,44 +218,6 @@ impl Gate {
         // 0 marks a free slot.
         Some(hasher.finish().max(1))
     }
-}
-
-impl NameHasher {
-    /// Hashes eight bytes at a time. The last eight may overlap the chunk before them.
-    #[inline]
-    fn hash(self, name: &[u8]) -> u64 {
-        let [seed, key] = self.0;
-        let next = |number, byte: &u8| (number << 8) | u64::from(*byte);
-        let number = |bytes: &[u8]| match bytes.first_chunk::<8>() {
-            Some(word) => u64::from_le_bytes(*word),
-            None => bytes.iter().fold(0, next),
-        };
-        let mix = |hash, bytes| folded(hash ^ number(bytes), key);
-        // The length is part of the seed, or nine and ten times the same letter would hash alike: their words are
-        // equal.
-        let length = u64::try_from(name.len()).unwrap_or_default();
-        let hash = name.chunks_exact(8).fold(seed.wrapping_mul(length), mix);
-        match name.last_chunk::<8>() {
-            Some(last) => mix(hash, last),
-            None => mix(hash, name),
-        }
-    }
-}
-
-impl Default for NameHasher {
-    fn default() -> Self {
-        // The factor is odd, so never 0, for which all names would hash alike.
-        let random = || RandomState::new().hash_one(0);
-        Self([random(), random() | 1])
-    }
-}
-
-/// Multiplies to 128 bits, and XORs the two halves.
-#[inline]
-fn folded(one: u64, other: u64) -> u64 {
-    let product = u128::from(one).wrapping_mul(u128::from(other));
-    let low = (product ^ (product >> 64)) & u128::from(u64::MAX);
-    u64::try_from(low).unwrap_or_default()
 }
 
 /// A key that a call uses for the first time.
