@@ -1,13 +1,10 @@
 //! Tools for tests of your own programs: a clock that jumps, a client that responds from a script, and with the feature
 //! `redis` a store in memory for several processes of a fleet.
 
-mod script;
-mod script_body;
-
 #[doc(inline)]
-pub use http_retry_core::testing::{ManualRuntime, body_work};
+pub use http_retry_core::testing::body_work;
 #[cfg(feature = "redis")]
 #[doc(inline)]
 pub use http_retry_fleet::MemoryStore;
-pub use script::Script;
-pub use script_body::ScriptBody;
+#[doc(inline)]
+pub use http_retry_testing::{ManualRuntime, Script, ScriptBody};

@@ -43,6 +43,34 @@ fn the_adapter_for_ureq_depends_on_the_core_alone() {
     );
 }
 
+/// The crates of the family, each above those that it may depend on.
+const FAMILY: [&str; 9] = [
+    "http-retry-core",
+    "http-retry-testing",
+    "http-retry-dialects",
+    "http-retry-fleet",
+    "http-retry-config",
+    "http-retry-ureq",
+    "http-retry",
+    "http-retry-lab",
+    "http-retry-cli",
+];
+
+#[test]
+fn no_crate_depends_on_one_above_it() {
+    let folders = fs::read_dir(folder("crates")).unwrap().count();
+    assert_eq!(FAMILY.len(), folders + 1, "a crate is not listed");
+    for (place, name) in FAMILY.iter().enumerate() {
+        let of = name
+            .strip_prefix("http-retry-")
+            .map_or(".".to_owned(), |short| format!("crates/{short}"));
+        let above = &FAMILY[place..];
+        let wrong = dependencies(&of).into_iter();
+        let wrong = wrong.filter(|dependency| above.contains(&dependency.as_str()));
+        assert_eq!(wrong.collect::<Vec<_>>(), NONE, "{name}");
+    }
+}
+
 /// The dependencies that a crate's manifest names, without those of its tests.
 fn dependencies(of: &str) -> BTreeSet<String> {
     let manifest = fs::read_to_string(folder(of).join("Cargo.toml")).unwrap();

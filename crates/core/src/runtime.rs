@@ -18,7 +18,7 @@ pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// The clock, sleep and randomness that a client runs on.
 ///
-/// Use `TokioRuntime` on tokio and [`ManualRuntime`] in tests; implement the trait for any other executor.
+/// Use `TokioRuntime` on tokio and `http_retry_testing::ManualRuntime` in tests; implement the trait for any other executor.
 ///
 /// ```
 /// use http_retry::policy::Moment;
@@ -40,12 +40,6 @@ pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 ///     }
 /// }
 /// ```
-///
-#[cfg_attr(
-    feature = "testing",
-    doc = "[`ManualRuntime`]: crate::testing::ManualRuntime"
-)]
-#[cfg_attr(not(feature = "testing"), doc = "[`ManualRuntime`]: crate#features")]
 pub trait Runtime: Send + Sync + 'static {
     /// Returns the monotonic time since an epoch of the runtime's choice. All clients that share a budget or a gate
     /// need the same epoch. If the clock steps back, budgets neither lose nor gain tokens, and a wait may take longer.

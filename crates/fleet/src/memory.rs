@@ -25,7 +25,7 @@ use tokio::runtime::Handle;
 /// slow, down or silent, and lose its state. Clones are the same store.
 ///
 /// Its fleets run their tasks on tokio, and use the time of the given runtime. [`MemoryStore::new`] uses tokio's clock,
-/// including a paused one. A [`ManualRuntime`] must be paused, since otherwise every wait of a task advances its clock.
+/// including a paused one. A `ManualRuntime` must be paused, since otherwise every wait of a task advances its clock.
 ///
 /// ```
 /// use http_retry::fleet::Fleet;
@@ -58,8 +58,6 @@ assert_eq!(calls.calls().len(), 1, "no token is left for any of the processes");
 # })?;
 # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())"#]
 /// ```
-///
-/// [`ManualRuntime`]: http_retry_core::testing::ManualRuntime
 #[derive(Clone)]
 pub struct MemoryStore(Arc<StoreInner>);
 

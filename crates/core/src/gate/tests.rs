@@ -1,5 +1,6 @@
 //! The gate as its callers see it.
 
+mod clock;
 mod held;
 #[cfg(not(http_retry_loom))]
 pub(super) mod locks;
@@ -15,7 +16,7 @@ use super::map::{Hold, Permit};
 use super::state::{CallEnd, CallKind, GateRequest, Passed};
 use super::{Gate, GateQuota, micros};
 use crate::runtime::Runtime;
-use crate::testing::ManualRuntime;
+use clock::Clock;
 use futures_util::FutureExt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ const MILLI: Duration = Duration::from_millis(1);
 /// A gate on a clock that only the test moves.
 struct Scene {
     gate: Gate,
-    clock: ManualRuntime,
+    clock: Clock,
     runtime: Arc<dyn Runtime>,
 }
 
@@ -125,7 +126,7 @@ impl Scene {
     }
 
     fn of(gate: Gate) -> Self {
-        let clock = ManualRuntime::paused();
+        let clock = Clock::paused();
         Self {
             gate,
             runtime: Arc::new(clock.clone()),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::memory::MemoryStore;
-use http_retry_core::testing::ManualRuntime;
+use http_retry_testing::ManualRuntime;
 
 const MILLI: Duration = Duration::from_millis(1);
 

@@ -9,7 +9,7 @@ use crate::several::{By, Records};
 use http_retry_core::policy::splitmix64;
 use http_retry_core::report::{RetryEvent, RetryEventKind};
 use http_retry_core::runtime::Runtime;
-use http_retry_core::testing::ManualRuntime;
+use http_retry_testing::ManualRuntime;
 use http_retry_ureq::{Retries, RetryBudget, RetryPolicy, RetryReport, StopReason};
 use std::collections::BTreeMap;
 use std::io;

@@ -1,7 +1,7 @@
 //! A server in memory that fails by a script.
 
 use http_retry_core::runtime::Runtime;
-use http_retry_core::testing::ManualRuntime;
+use http_retry_testing::ManualRuntime;
 use http_retry_ureq::Retries;
 use std::collections::VecDeque;
 use std::io;

@@ -120,7 +120,7 @@ fn a_shared_key_takes_a_lock_for_its_first_call_only() {
 }
 
 /// A peer that uses its gate when its key has lost its slot.
-struct Last(Arc<std::sync::OnceLock<Gate>>, ManualRuntime);
+struct Last(Arc<std::sync::OnceLock<Gate>>, Clock);
 
 impl Peer for Last {
     fn succeeded(&self, _: u64, _: bool) {}
@@ -142,10 +142,7 @@ impl Drop for Last {
 fn a_peer_that_is_dropped_may_use_its_gate() {
     let (done, ended) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
-        let (own, clock) = (
-            Arc::new(std::sync::OnceLock::new()),
-            ManualRuntime::paused(),
-        );
+        let (own, clock) = (Arc::new(std::sync::OnceLock::new()), Clock::paused());
         let handle = Arc::clone(&own);
         let runtime = clock.clone();
         let gate = Gate::new().max_services(2).with_peers(move |_| {

@@ -26,7 +26,7 @@ fn refusals_without_a_delay_close_the_gate_for_100_ms() {
 
 #[test]
 fn a_wait_ends_when_its_turn_comes() {
-    let runtime = ManualRuntime::new();
+    let runtime = Clock::jumping();
     let scene = Scene {
         runtime: Arc::new(runtime.clone()),
         clock: runtime,
@@ -44,7 +44,7 @@ fn a_wait_ends_when_its_turn_comes() {
 
 #[test]
 fn a_deadline_ends_a_wait_and_patience_lets_the_call_go() {
-    let runtime = ManualRuntime::new();
+    let runtime = Clock::jumping();
     let scene = Scene {
         runtime: Arc::new(runtime.clone()),
         clock: runtime,

@@ -5,7 +5,7 @@ use super::joined::Joined;
 use http::{HeaderMap, HeaderValue, Method};
 use http_retry_core::gate::{Gate, GatedCall};
 use http_retry_core::policy::Moment;
-use http_retry_core::testing::ManualRuntime;
+use http_retry_testing::ManualRuntime;
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;

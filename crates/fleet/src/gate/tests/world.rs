@@ -8,7 +8,7 @@ use http_retry_core::adapter::{CallEnd, CallKind, GateQuota, GateRequest, Passed
 use http_retry_core::gate::Gate;
 use http_retry_core::policy::Moment;
 use http_retry_core::runtime::Runtime;
-use http_retry_core::testing::ManualRuntime;
+use http_retry_testing::ManualRuntime;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};

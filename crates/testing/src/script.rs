@@ -1,11 +1,10 @@
 //! A client that responds from a script.
 
-use super::ScriptBody;
+use crate::{ManualRuntime, ScriptBody};
 use bytes::{Buf, Bytes};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body::Body;
 use http_retry_core::runtime::Runtime;
-use http_retry_core::testing::ManualRuntime;
 use std::collections::VecDeque;
 use std::error::Error;
 use std::fmt;
