@@ -14,6 +14,7 @@ pub(crate) mod reqwest_requests;
 #[cfg(feature = "reqwest")]
 pub(crate) mod reqwest_responses;
 pub(crate) mod responses;
+pub(crate) mod resumable;
 mod retry_body;
 pub(crate) mod rewrite;
 mod saved_headers;

@@ -114,7 +114,6 @@ pub mod docs;
 pub mod report;
 #[cfg(feature = "reqwest")]
 pub mod reqwest;
-pub mod resume;
 pub mod run;
 pub mod runtime;
 #[cfg(feature = "testing")]
@@ -133,6 +132,9 @@ pub use http_retry_dialects::llm;
 #[cfg(feature = "redis")]
 #[doc(inline)]
 pub use http_retry_fleet as fleet;
+
+#[doc(inline)]
+pub use http_retry_resume as resume;
 
 #[doc(inline)]
 pub use http_retry_core::{attempt, budget, gate, policy, route, services};

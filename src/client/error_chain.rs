@@ -97,11 +97,6 @@ pub(crate) fn type_in_box(error: &(dyn Error + 'static)) -> &'static str {
     }
 }
 
-/// Returns the error of this type that an error is or carries, anywhere in its source chain and inside an I/O error.
-pub(crate) fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
-    links(error).find_map(<dyn Error>::downcast_ref)
-}
-
 /// Returns the text of an error along its chain, after its kind, for rules that test it. It is used for nothing else.
 pub(crate) fn error_text(policy: &RetryPolicy, error: &dyn Any, kind: Option<ErrorKind>) -> String {
     const MAX_TEXT_BYTES: usize = 4 * 1024;

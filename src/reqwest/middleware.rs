@@ -131,7 +131,7 @@ impl RetryMiddleware {
     /// [`Resume::new`].
     #[must_use]
     pub fn resume(self, resume: Resume) -> Self {
-        self.with(|engine| engine.downloads = resume.0)
+        self.with(|engine| engine.downloads = resume.into())
     }
 }
 

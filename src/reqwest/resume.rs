@@ -1,13 +1,14 @@
 //! Resumed downloads on reqwest-middleware.
 
+use crate::client::error_chain::{walk, without_url};
 use crate::client::replay::CloneBody;
 use crate::client::requests::Requests;
 use crate::client::reqwest_requests::pin;
+use crate::client::resumable::{Resumable, is_redirected, mark_other_origin};
 use crate::engine::Engine;
-use crate::resume::{
-    DownloadOptions, Resend, RestRequest, Resumable, ResumeValidator, ResumedBody, Sending,
-    is_redirected, mark_other_origin,
-};
+use crate::policy::{Outcome, RetryPolicy};
+use crate::resume::ResumedBody;
+use crate::resume::adapter::{DownloadOptions, Resend, RestRequest, ResumeValidator, Sending};
 use ::reqwest::{Body, Request, Response};
 use http::{Extensions, Method};
 use reqwest_middleware::{ClientWithMiddleware, Error, RequestBuilder, Result};
@@ -15,6 +16,8 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Sends a request whose [download is resumed](crate::resume) if it breaks.
 ///
@@ -121,7 +124,7 @@ async fn send(
         return Err(Error::middleware(NoRetryMiddleware));
     };
     let resumable = copy.and_then(|(options, request)| {
-        let terms = options.terms(engine, CloneBody::head(&request)?)?;
+        let terms = options.terms(engine, &CloneBody::head(&request)?)?;
         let requested = (&Method::GET, request.headers());
         let validator =
             ResumeValidator::from_response(requested, (response.status(), response.headers()))?;
@@ -172,5 +175,17 @@ impl Resend<Body> for ClientSender {
             let sent = client.execute_with_extensions(request, &mut extensions);
             Ok(mark_other_origin(sent.await?, start.as_deref()))
         }))
+    }
+
+    fn outcome(
+        &self,
+        policy: &RetryPolicy,
+        error: &(dyn std::error::Error + 'static),
+    ) -> Outcome<'static> {
+        walk(policy, error)
+    }
+
+    fn without_secrets(&self, error: BoxError) -> BoxError {
+        without_url(error)
     }
 }

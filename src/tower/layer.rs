@@ -130,7 +130,7 @@ impl<X, C, A> RetryLayer<X, C, A> {
     /// [`Resume::new`].
     #[must_use]
     pub fn resume(self, resume: Resume) -> Self {
-        self.with(|engine| engine.downloads = resume.0)
+        self.with(|engine| engine.downloads = resume.into())
     }
 
     /// Returns errors in the inner service's own type: for a stack that requires that type (jsonrpsee, alloy), or for

@@ -10,7 +10,8 @@ use crate::client::connection::ConnectionUsed;
 use crate::client::errors::Errors;
 use crate::client::requests::Requests;
 use crate::client::responses::Responses;
-use crate::resume::{DownloadOptions, Resumable, ResumeValidator};
+use crate::client::resumable::Resumable;
+use crate::resume::adapter::{DownloadOptions, ResumeValidator};
 use http::Extensions;
 use std::error::Error;
 use std::fmt;
@@ -145,7 +146,7 @@ where
         }
         let engine = retry.engine();
         let head = C::head(&request);
-        let Some(terms) = head.and_then(|head| options.terms(engine, head)) else {
+        let Some(terms) = head.and_then(|head| options.terms(engine, &head)) else {
             return ResumeFuture::new(retry.call(request), None);
         };
         let leave = C::extensions_mut(&mut request).and_then(retire_connection::<S::Error>);

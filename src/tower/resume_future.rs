@@ -2,12 +2,13 @@
 
 use super::marker::{Boxed, Wrapped};
 use super::service::Retry;
+use crate::client::error_chain::{walk, without_url};
 use crate::client::requests::{RequestEdit, Requests};
 use crate::client::responses::Responses;
-use crate::resume::{
-    DownloadTerms, Resend, RestRequest, Resumable, ResumeValidator, ResumedBody, Sending,
-    is_redirected, mark_other_origin,
-};
+use crate::client::resumable::{Resumable, is_redirected, mark_other_origin};
+use crate::policy::{Outcome, RetryPolicy};
+use crate::resume::ResumedBody;
+use crate::resume::adapter::{DownloadTerms, Resend, RestRequest, ResumeValidator, Sending};
 use http::{HeaderMap, Method};
 use http_retry_core::adapter::Head as _;
 use pin_project_lite::pin_project;
@@ -183,5 +184,13 @@ where
         if let Some(leave) = &self.leave {
             leave();
         }
+    }
+
+    fn outcome(&self, policy: &RetryPolicy, error: &(dyn Error + 'static)) -> Outcome<'static> {
+        walk(policy, error)
+    }
+
+    fn without_secrets(&self, error: BoxError) -> BoxError {
+        without_url(error)
     }
 }

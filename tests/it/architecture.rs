@@ -44,8 +44,9 @@ fn the_adapter_for_ureq_depends_on_the_core_alone() {
 }
 
 /// The crates of the family, each above those that it may depend on.
-const FAMILY: [&str; 9] = [
+const FAMILY: [&str; 10] = [
     "http-retry-core",
+    "http-retry-resume",
     "http-retry-testing",
     "http-retry-dialects",
     "http-retry-fleet",
@@ -264,7 +265,7 @@ fn a_look_at_the_clock_would_be_seen() {
 fn one_exchange_alone_pays_enters_gates_and_records() {
     let deeds: [(&[&str], &[&str]); 4] = [
         // A resumed download pays for its next part, which is no retry of a request.
-        (&["route", ".", "ask", "("], &["http-retry::resume"]),
+        (&["route", ".", "ask", "("], &["http-retry-resume"]),
         (&["gate", ".", "enter", "("], &[]),
         (&["ReportRecorder", "::", "new"], &[]),
         (&[".", "attempt_ended", "("], &[]),

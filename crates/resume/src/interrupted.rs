@@ -1,10 +1,10 @@
 //! The error of a download that broke for good.
 
-use crate::client::error_chain::{find, without_url};
-use crate::policy::ResumeFailure;
 use http::StatusCode;
+use http_retry_core::policy::ResumeFailure;
 use std::error::Error;
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 
 type BoxError = Box<dyn Error + Send + Sync>;
@@ -42,8 +42,6 @@ impl Interrupted {
     }
 
     pub(super) fn caused_by(self, source: Option<BoxError>) -> Self {
-        // A signed URL is a secret, and reqwest's errors print theirs.
-        let source = source.map(without_url);
         Self { source, ..self }
     }
 
@@ -65,7 +63,7 @@ impl Interrupted {
     /// ```
     #[must_use]
     pub fn of<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Self> {
-        find(error)
+        links(error).find_map(<dyn Error>::downcast_ref)
     }
 
     /// Returns the number of bytes of the body that were read, from 0 up to [`length`](Self::length).
@@ -109,4 +107,22 @@ impl Error for Interrupted {
         let source: &(dyn Error + 'static) = self.source.as_deref()?;
         Some(source)
     }
+}
+
+/// Returns the chain, including the payloads of I/O errors, with a bound in case it never ends.
+fn links<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    const MAX_LINKS: usize = 64;
+    let next = |error: &&'a (dyn Error + 'static)| -> Option<&'a (dyn Error + 'static)> {
+        let error: &'a (dyn Error + 'static) = *error;
+        // The `source()` of either is that of the error which it carries.
+        #[cfg(feature = "reqwest")]
+        if let Some(reqwest_middleware::Error::Middleware(error)) = error.downcast_ref() {
+            return Some(error.as_ref());
+        }
+        match error.downcast_ref().and_then(io::Error::get_ref) {
+            Some(payload) => Some(payload),
+            None => error.source(),
+        }
+    };
+    std::iter::successors(Some(error), next).take(MAX_LINKS)
 }

@@ -11,11 +11,13 @@ use super::mark::{RangeCheck, ResumeValidator};
 use super::overlap::Overlap;
 use super::progress::ResumeProgress;
 use super::terms::DownloadTerms;
-use crate::budget::PaidRetry;
-use crate::policy::{ErrorKind, ResumeFailure, RetrySession, StopReason};
-use crate::runtime::Sleep;
 use bytes::Bytes;
 use http::{Extensions, HeaderMap, HeaderName, Response};
+use http_retry_core::budget::PaidRetry;
+use http_retry_core::policy::{
+    ErrorKind, Outcome, ResumeFailure, RetryPolicy, RetrySession, StopReason,
+};
+use http_retry_core::runtime::Sleep;
 use std::error::Error;
 use std::future::Future;
 use std::pin::Pin;
@@ -26,24 +28,39 @@ use std::time::Duration;
 type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The request for the rest, in flight.
-pub(crate) type Sending<B> = Pin<Box<dyn Future<Output = Result<Response<B>, BoxError>> + Send>>;
+///
+/// # Cancel safety
+///
+/// Dropping it ends the request.
+pub type Sending<B> = Pin<Box<dyn Future<Output = Result<Response<B>, BoxError>> + Send>>;
 
-/// Sends a request again, for the rest of its response.
-pub(crate) trait Resend<B>: Send {
+/// A client that can send a request again, for the rest of its response, and reads its own errors.
+pub trait Resend<B>: Send {
     /// Returns `None` if the request cannot be sent, or not for the rest.
     fn resend(&mut self, rest: &RestRequest<'_>) -> Option<Sending<B>>;
 
-    /// Retires the connection, on which the body broke or stalled, so that no later request uses it.
+    /// Retires the connection, on which the body broke or stalled, so that no later request uses it. Default: the
+    /// client does so by itself.
     fn leave_connection(&mut self) {}
+
+    /// Returns the outcome that the error of a body stands for, judged by the policy.
+    fn outcome(&self, policy: &RetryPolicy, error: &(dyn Error + 'static)) -> Outcome<'static>;
+
+    /// Returns the error without secrets, such as a signed URL: it becomes the source of an
+    /// [`Interrupted`]. Default: unchanged.
+    fn without_secrets(&self, error: BoxError) -> BoxError {
+        error
+    }
 }
 
 /// An extension that marks a response from another URL than the start. A validator counts only within one resource (RFC
 /// 9110, section 8.8), so such a response cannot continue the download.
-#[derive(Clone, Copy)]
-pub(crate) struct OtherOrigin;
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::exhaustive_structs, reason = "a mark without content")]
+pub struct OtherOrigin;
 
 /// The parts that turn a request into one for the rest of its response.
-pub(crate) struct RestRequest<'a> {
+pub struct RestRequest<'a> {
     validator: &'a ResumeValidator,
     received: u64,
     terms: &'a DownloadTerms,
@@ -51,15 +68,19 @@ pub(crate) struct RestRequest<'a> {
 
 impl RestRequest<'_> {
     /// Adds the headers that request the rest. Returns `false` if there is no room for them.
-    pub(crate) fn ask(&self, headers: &mut HeaderMap) -> bool {
+    #[must_use]
+    pub fn ask(&self, headers: &mut HeaderMap) -> bool {
         self.validator.ask(self.received, headers)
     }
 
-    pub(crate) fn credentials(&self) -> Vec<HeaderName> {
+    /// Returns the names of the headers that are for the first server alone.
+    #[must_use]
+    pub fn credentials(&self) -> Vec<HeaderName> {
         self.terms.credentials()
     }
 
-    pub(crate) fn extend(&self, extensions: &mut Extensions) {
+    /// Marks the request's extensions: the retry layer that sends it reports nothing of its own.
+    pub fn extend(&self, extensions: &mut Extensions) {
         self.terms.apply_to(extensions);
     }
 }
@@ -263,6 +284,7 @@ impl<B> Download<B> {
     }
 
     fn fail(&mut self, why: ResumeFailure, source: Option<BoxError>) -> BoxError {
+        let source = source.map(|error| self.sender.get().without_secrets(error));
         self.interrupt(why).caused_by(source).into()
     }
 

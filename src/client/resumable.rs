@@ -1,9 +1,8 @@
 //! Responses whose body can be resumed.
 
-use super::body::ResumedBody;
-use super::download::OtherOrigin;
-use super::progress::ResumeProgress;
 use crate::report::RetryReport;
+use crate::resume::adapter::OtherOrigin;
+use crate::resume::{ResumeProgress, ResumedBody};
 use http::{Extensions, HeaderMap, Response, StatusCode};
 
 /// Returns `true` if a response came from another URL than that of its request: the rest is at that URL.

@@ -9,19 +9,19 @@ use super::head::{
     ContentRange, content_range, has_length, is_multipart, is_unencoded, length, one,
     refused_total, settled_date, strong_tag,
 };
-use crate::policy::ResumeFailure;
 use http::header::{
     ACCEPT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE,
     LAST_MODIFIED, RANGE,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use http_retry_core::policy::ResumeFailure;
 
 /// The maximum number of bytes already handed out that are requested again and compared.
 pub(super) const OVERLAP: u64 = 1024;
 
 /// The range of a download, and the proof that later bytes belong to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ResumeValidator {
+pub struct ResumeValidator {
     range: ContentRange,
     validator: Validator,
 }
@@ -63,7 +63,8 @@ const COMPARED_HEADERS: [HeaderName; 4] = [CONTENT_TYPE, CONTENT_RANGE, ETAG, LA
 impl ResumeValidator {
     /// Creates the validator of a request and the head of its response. Returns `None` if the body is not to be
     /// resumed.
-    pub(crate) fn from_response(
+    #[must_use]
+    pub fn from_response(
         (method, request): (&Method, &HeaderMap),
         (status, response): (StatusCode, &HeaderMap),
     ) -> Option<Self> {
@@ -108,7 +109,7 @@ impl ResumeValidator {
     }
 
     /// Makes the first request ask for unencoded bytes, unless the caller chose an encoding.
-    pub(crate) fn prepare(headers: &mut HeaderMap) {
+    pub fn prepare(headers: &mut HeaderMap) {
         if !headers.contains_key(ACCEPT_ENCODING) {
             let _ = headers.try_insert(ACCEPT_ENCODING, IDENTITY);
         }

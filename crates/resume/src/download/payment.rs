@@ -2,11 +2,10 @@
 //! end.
 
 use super::{BodyBreak, Download};
-use crate::budget::PaidRetry;
-use crate::client::error_chain::walk;
-use crate::policy::{ErrorKind, Outcome, ResumeFailure, StopReason};
-use crate::resume::terms::{Payment, Refused};
-use crate::runtime::Sleep;
+use crate::terms::{Payment, Refused};
+use http_retry_core::budget::PaidRetry;
+use http_retry_core::policy::{ErrorKind, Outcome, ResumeFailure, StopReason};
+use http_retry_core::runtime::Sleep;
 use std::error::Error;
 use std::future::Future;
 use std::pin::Pin;
@@ -16,7 +15,7 @@ use std::time::Duration;
 type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The pause before the request for the rest.
-pub(in crate::resume) enum Pause {
+pub(crate) enum Pause {
     /// A paid wait.
     Wait(Sleep),
     /// A wait for the decision of a fleet.
@@ -24,7 +23,7 @@ pub(in crate::resume) enum Pause {
 }
 
 /// A resume that awaits the decision of a fleet.
-pub(in crate::resume) struct Question {
+pub(crate) struct Question {
     answer: Pin<Box<dyn Future<Output = Option<PaidRetry>> + Send>>,
     /// The time when the body broke.
     at: Duration,
@@ -34,25 +33,25 @@ pub(in crate::resume) struct Question {
 
 impl<B> Download<B> {
     /// Plans a resume of a body that ended early.
-    pub(in crate::resume) fn ended(&mut self) -> Result<Pause, BoxError> {
+    pub(crate) fn ended(&mut self) -> Result<Pause, BoxError> {
         let outcome = Outcome::error(ErrorKind::Incomplete);
         self.plan_resume(outcome, None)
     }
 
     /// Plans a resume of a body that stalled.
-    pub(in crate::resume) fn stalled(&mut self) -> Result<Pause, BoxError> {
+    pub(crate) fn stalled(&mut self) -> Result<Pause, BoxError> {
         let outcome = Outcome::error(ErrorKind::Timeout);
         self.plan_resume(outcome, None)
     }
 
     /// Plans a resume of a body that failed.
-    pub(in crate::resume) fn failed(&mut self, error: BoxError) -> Result<Pause, BoxError> {
-        let outcome = walk(self.terms.policy(), &*error);
+    pub(crate) fn failed(&mut self, error: BoxError) -> Result<Pause, BoxError> {
+        let outcome = self.sender.get().outcome(self.terms.policy(), &*error);
         self.plan_resume(outcome, Some(error))
     }
 
     /// Polls the fleet's decision. Returns the paid wait, or the final error if the fleet refuses.
-    pub(in crate::resume) fn poll_answer(
+    pub(crate) fn poll_answer(
         &mut self,
         question: &mut Question,
         cx: &mut Context<'_>,

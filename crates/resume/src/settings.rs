@@ -1,7 +1,7 @@
 //! Settings of resumed downloads.
 
-use crate::ConfigError;
-use crate::engine::DownloadLimits;
+use http_retry_core::ConfigError;
+use http_retry_core::adapter::DownloadLimits;
 use std::time::Duration;
 
 /// The settings that only resumed downloads have. Give them to `RetryLayer::resume` or `RetryMiddleware::resume`. The
@@ -16,7 +16,7 @@ use std::time::Duration;
 /// # Ok::<(), http_retry::ConfigError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Resume(pub(crate) DownloadLimits);
+pub struct Resume(DownloadLimits);
 
 const MIN_IDLE_TIMEOUT: Duration = Duration::from_millis(1);
 const MAX_IDLE_TIMEOUT: Duration = Duration::from_secs(60 * 60);
@@ -33,7 +33,7 @@ impl Resume {
     ///
     /// A caller that does not read causes no stall: the time runs from a read that finds nothing. The timeout also
     /// bounds each attempt to get the head of a continuation if the policy has no
-    /// [`attempt_timeout`](crate::RetryPolicyBuilder::attempt_timeout), but not with `reqwest::Client` directly below
+    /// [`attempt_timeout`](http_retry_core::RetryPolicyBuilder::attempt_timeout), but not with `reqwest::Client` directly below
     /// the tower layer, whose requests carry no settings.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ impl Resume {
     }
 
     /// Ends a download that is not whole after this time with
-    /// [`DeadlineExceeded`](crate::StopReason::DeadlineExceeded). The time runs from the head of the first response,
+    /// [`DeadlineExceeded`](http_retry_core::StopReason::DeadlineExceeded). The time runs from the head of the first response,
     /// and covers every wait: for bytes, a retry, or a head. Bytes at hand are handed out first. At least 1 ms; default
     /// none, so that a download may take as long as its bytes do.
     ///
@@ -82,6 +82,12 @@ impl Resume {
 
 fn refused(name: &'static str, given: Duration, allowed: &'static str) -> ConfigError {
     ConfigError::new(name, format_args!("{given:?}"), allowed)
+}
+
+impl From<Resume> for DownloadLimits {
+    fn from(Resume(limits): Resume) -> Self {
+        limits
+    }
 }
 
 impl Default for Resume {

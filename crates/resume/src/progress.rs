@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// same download, even while another task reads it. A response without one has a plain body.
 ///
 /// ```
-/// # #[cfg(feature = "reqwest")]
-/// fn resumes(response: &reqwest::Response) -> u32 {
-///     use http_retry::resume::ResumeProgress;
+/// use http_retry::resume::ResumeProgress;
+///
+/// fn resumes<B>(response: &http::Response<B>) -> u32 {
 ///     let progress = response.extensions().get::<ResumeProgress>();
 ///     progress.map_or(0, ResumeProgress::resumes)
 /// }

@@ -5,9 +5,9 @@ use super::exclusive::Exclusive;
 use super::mark::ResumeValidator;
 use super::progress::ResumeProgress;
 use super::terms::DownloadTerms;
-use crate::runtime::Sleep;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
+use http_retry_core::runtime::Sleep;
 use std::error::Error;
 use std::fmt;
 use std::pin::Pin;
@@ -15,7 +15,7 @@ use std::task::{Context, Poll, ready};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// The body of a response that resumes after a break; see [`resume`](crate::resume). Read it like any other: breaks,
+/// The body of a response that resumes after a break; see the [crate]. Read it like any other: breaks,
 /// waits and the requests for the rest are handled while its frames are polled.
 ///
 /// `size_hint` is the exact number of bytes left, as long as the download can be resumed. Bytes come in order, each
@@ -53,7 +53,7 @@ enum Step<B> {
 
 impl<B> ResumedBody<B> {
     /// Creates a body that is not resumed.
-    pub(crate) fn plain(body: B) -> Self {
+    pub fn plain(body: B) -> Self {
         Self {
             state: ResumeState::Reading(body),
             download: None,
@@ -61,7 +61,7 @@ impl<B> ResumedBody<B> {
     }
 
     /// Creates a body that is resumed if it breaks, and its progress.
-    pub(crate) fn new(
+    pub fn new(
         body: B,
         validator: ResumeValidator,
         sender: Box<dyn Resend<B>>,

@@ -1,27 +1,25 @@
 //! The terms of a download, decided with its request and used at each break.
 
-use crate::budget::PaidRetry;
-use crate::client::requests::Head;
-use crate::engine::{DownloadLimits, Engine};
-use crate::policy::{
-    Outcome, RequestFacts, RequestLine, RetryOverride, RetryPolicy, RetrySession, StopReason,
-};
-use crate::report::ReportSlot;
-use crate::route::Route;
 use http::{Extensions, HeaderMap, HeaderName, Method};
 use http_retry_core::adapter::{
-    DownloadRecorder, Head as _, PaymentResult, RequestSettings, RestOfDownload,
+    DownloadLimits, DownloadRecorder, Engine, Head, PaymentResult, RequestSettings, RestOfDownload,
 };
+use http_retry_core::budget::PaidRetry;
+use http_retry_core::policy::{
+    Outcome, RequestFacts, RequestLine, RetryOverride, RetryPolicy, RetrySession, StopReason,
+};
+use http_retry_core::report::ReportSlot;
+use http_retry_core::route::Route;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// A request's own settings, for a download that may be resumed.
-pub(crate) struct DownloadOptions(RequestSettings);
+pub struct DownloadOptions(RequestSettings);
 
 /// The terms by which a download is resumed: its engine, route and options.
-pub(crate) struct DownloadTerms {
+pub struct DownloadTerms {
     pub(crate) engine: Arc<Engine>,
     pub(crate) recorder: DownloadRecorder,
     route: Arc<Route>,
@@ -47,7 +45,8 @@ pub(crate) struct Refused {
 impl DownloadOptions {
     /// Returns `None` if the request's download must not be resumed. Call it while the request is being sent: only then
     /// can an attempt of an outer layer be detected.
-    pub(crate) fn for_request(method: &Method, extensions: Option<&Extensions>) -> Option<Self> {
+    #[must_use]
+    pub fn for_request(method: &Method, extensions: Option<&Extensions>) -> Option<Self> {
         let options = RequestSettings::from_extensions(extensions);
         let is_off = options.get().is_some_and(|own| !own.may_resume());
         let may_resume = method == Method::GET && !options.nested && !is_off;
@@ -55,13 +54,14 @@ impl DownloadOptions {
     }
 
     /// Returns `None` if the policy sends the request only once.
-    pub(crate) fn terms(self, engine: &Arc<Engine>, head: Head<'_>) -> Option<DownloadTerms> {
+    #[must_use]
+    pub fn terms(self, engine: &Arc<Engine>, head: &impl Head) -> Option<DownloadTerms> {
         let Self(mut options) = self;
-        let route = options.route(engine, Some(&head));
+        let route = options.route(engine, Some(head));
         if !options.may_retry(&route) {
             return None;
         }
-        let subject = options.subject(&route, Some(&head));
+        let subject = options.subject(&route, Some(head));
         let needs_request = route.policy().asks_for_the_request();
         Some(DownloadTerms {
             recorder: DownloadRecorder::new(subject, Arc::clone(&engine.observers)),

@@ -1,11 +1,11 @@
 //! Downloads that are resumed at the byte at which they broke.
 //!
 //! A retry layer repeats a request until the head of its response arrives. If the *body* breaks later, the caller has
-//! half a file. With this module the caller just keeps reading: the request is sent again for the missing bytes, and
+//! half a file. With this crate the caller just keeps reading: the request is sent again for the missing bytes, and
 //! the body continues with them.
 //!
-//! On reqwest send the request with `send_resumed` ([`SendResumed`]); on tower use `RetryLayer::resume_downloads`
-//! instead of the layer ([`ResumeLayer`]). Both take the policy, the budget, the gate and the clock of the retry layer.
+//! On reqwest send the request with `send_resumed` (`SendResumed`); on tower use `RetryLayer::resume_downloads`
+//! instead of the layer (`ResumeLayer`). Both take the policy, the budget, the gate and the clock of the retry layer.
 //!
 //! # What is resumed
 //!
@@ -16,9 +16,9 @@
 //! | validator | a strong `ETag`; without any tag, a `Last-Modified` at least 60 s before the `Date` |
 //!
 //! A response without a validator is only requested again if none of its bytes were handed out. Any other response has
-//! the body that it would have without this module; [`ResumeProgress`] in the extensions of a response tells which it
+//! the body that it would have without this crate; [`ResumeProgress`] in the extensions of a response tells which it
 //! is. The body is also the plain one inside another retry layer, and with
-//! [`RetryOverride::resume(false)`](crate::RetryOverride::resume).
+//! [`RetryOverride::resume(false)`](http_retry_core::RetryOverride::resume).
 //!
 //! # What happens at a break
 //!
@@ -58,17 +58,12 @@
 //! to equal files. An `http::Response` does not carry its URL, so put a layer that follows redirects outside of this
 //! one, not below it. `reqwest::Client` reports the URL.
 //!
-#![cfg_attr(
-    feature = "reqwest",
-    doc = "[`SendResumed`]: crate::reqwest::SendResumed"
-)]
-#![cfg_attr(not(feature = "reqwest"), doc = "[`SendResumed`]: crate#features")]
-#![doc = "[`ResumeLayer`]: crate::tower::ResumeLayer"]
-//!
 //! # Source
 //!
 //! RFC 9110 sections 8.8 (validators; 8.8.1 on the resource that they belong to), 13 (preconditions; 13.1.5 on
 //! `If-Range`) and 14 (ranges).
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod body;
 mod download;
@@ -88,17 +83,23 @@ mod mark;
 )]
 mod overlap;
 mod progress;
-mod response;
 mod settings;
 mod terms;
 
-pub use crate::policy::ResumeFailure;
 pub use body::ResumedBody;
+pub use http_retry_core::policy::ResumeFailure;
 pub use interrupted::Interrupted;
 pub use progress::ResumeProgress;
 pub use settings::Resume;
 
-pub(crate) use download::{Resend, RestRequest, Sending};
-pub(crate) use mark::ResumeValidator;
-pub(crate) use response::{Resumable, is_redirected, mark_other_origin};
-pub(crate) use terms::{DownloadOptions, DownloadTerms};
+/// The parts of a download that an adapter to a client needs.
+///
+/// While the request is sent, the adapter makes [`DownloadOptions`](adapter::DownloadOptions) and
+/// [prepares](adapter::ResumeValidator::prepare) the headers. If the head of the response gives a
+/// [`ResumeValidator`](adapter::ResumeValidator), it wraps the body by [`ResumedBody::new`], with a
+/// [`Resend`](adapter::Resend) that requests the rest.
+pub mod adapter {
+    pub use crate::download::{OtherOrigin, Resend, RestRequest, Sending};
+    pub use crate::mark::ResumeValidator;
+    pub use crate::terms::{DownloadOptions, DownloadTerms};
+}

@@ -1,7 +1,7 @@
 //! The time that a body may bring nothing while it is read.
 
 use super::exclusive::Exclusive;
-use crate::runtime::{Runtime, Sleep};
+use http_retry_core::runtime::{Runtime, Sleep};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
