@@ -50,7 +50,7 @@
 //!
 //! # Features
 //!
-//! `default = ["hyper", "http2"]`. A feature adds items, and no item decides otherwise because of one: another
+//! `default = ["hyper", "http2", "services"]`. A feature adds items, and no item decides otherwise because of one: another
 //! crate of your program may turn it on. Three features add to what can be read, and so to what can be decided: `hyper`
 //! and `http2` errors, `dialects` the JSON rows of a dialect that you chose. Name these yourself if you rely on them.
 //!
@@ -60,6 +60,7 @@
 //! | `http2` | recognises the errors of h2 by type, not by their text |
 //! | `reqwest` | the middleware, and the layer on `reqwest::Client` |
 //! | `dialects` | [`dialect::Dialect`], and conditions on the JSON bodies of errors; implied by `serde` and `llm` |
+//! | `services` | [`services::Services`]: a policy for each service, in code; implied by `serde` |
 //! | `serde` | the document of `config` |
 //! | `llm` | [`llm::LlmPreset`]: reads the errors of language models |
 //! | `redis` | one budget and one gate for many processes |
@@ -79,6 +80,7 @@
 )]
 #![cfg_attr(not(feature = "serde"), doc = "[`config::RetryConfig`]: #features")]
 #![cfg_attr(not(feature = "redis"), doc = "[`fleet::Fleet`]: #features")]
+#![cfg_attr(not(feature = "services"), doc = "[`services::Services`]: #features")]
 #![cfg_attr(not(feature = "dialects"), doc = "[`dialect::Dialect`]: #features")]
 #![cfg_attr(
     not(feature = "llm"),
@@ -135,9 +137,12 @@ pub use http_retry_fleet as fleet;
 
 #[doc(inline)]
 pub use http_retry_resume as resume;
+#[cfg(feature = "services")]
+#[doc(inline)]
+pub use http_retry_services as services;
 
 #[doc(inline)]
-pub use http_retry_core::{attempt, budget, gate, policy, route, services};
+pub use http_retry_core::{attempt, budget, gate, policy, route};
 
 pub use budget::{RetryBudget, RetryBudgetBuilder, ServiceBudgets};
 pub use client::{Replay, ReplayBody, RetryBody};

@@ -88,12 +88,14 @@ impl Runner {
 
     /// Creates a runner with a policy for each service, on tokio's clock; [`Runner::service`] names the service.
     /// [`Runner::budget`] pays if the service has no budget of its own. An operation does not fail over: it has no URL.
+    #[cfg(feature = "services")]
     #[must_use]
     pub fn for_services(services: &crate::services::Services) -> Self {
         Self::for_services_on(crate::runtime::TokioRuntime, services)
     }
 
     /// The same on a runtime of your own, instead of tokio's clock.
+    #[cfg(feature = "services")]
     #[must_use]
     pub fn for_services_on(runtime: impl Runtime, services: &crate::services::Services) -> Self {
         Self::routed_on(runtime, services.clone())

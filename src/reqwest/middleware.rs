@@ -9,6 +9,7 @@ use crate::policy::RetryPolicy;
 use crate::resume::Resume;
 use crate::route::Router;
 use crate::runtime::TokioRuntime;
+#[cfg(feature = "services")]
 use crate::services::Services;
 use ::reqwest::{Request, Response};
 use http::Extensions;
@@ -91,6 +92,7 @@ impl RetryMiddleware {
 
     /// Creates a middleware with a policy for each service, on tokio's clock. [`RetryMiddleware::budget`] pays if a
     /// service has no budget of its own.
+    #[cfg(feature = "services")]
     #[must_use]
     pub fn for_services(services: &Services) -> Self {
         Self::routed(services.clone())

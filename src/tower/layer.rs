@@ -9,6 +9,7 @@ use crate::policy::RetryPolicy;
 use crate::resume::Resume;
 use crate::route::Router;
 use crate::runtime::TokioRuntime;
+#[cfg(feature = "services")]
 use crate::services::Services;
 use http_retry_core::adapter::warn_of_setting;
 use std::marker::PhantomData;
@@ -92,6 +93,7 @@ impl RetryLayer {
 
     /// Creates a layer with a policy for each service, on tokio's clock; errors are boxed. [`RetryLayer::budget`] pays
     /// if a service has no budget of its own.
+    #[cfg(feature = "services")]
     #[must_use]
     pub fn for_services(services: &Services) -> Self {
         Self::routed(services.clone())

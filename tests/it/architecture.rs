@@ -44,12 +44,13 @@ fn the_adapter_for_ureq_depends_on_the_core_alone() {
 }
 
 /// The crates of the family, each above those that it may depend on.
-const FAMILY: [&str; 10] = [
+const FAMILY: [&str; 11] = [
     "http-retry-core",
     "http-retry-resume",
     "http-retry-testing",
     "http-retry-dialects",
     "http-retry-fleet",
+    "http-retry-services",
     "http-retry-config",
     "http-retry-ureq",
     "http-retry",
@@ -294,8 +295,9 @@ const ADAPTER: &str = "\
     Inspected Kept KeyGate NewKey Operation Passed Payment PaymentResult Peer Permit Rebase RedirectMode \
     Redirects ReportRecorder RequestEvidence RequestSettings RestOfDownload RetryTime Rewrite \
     RewriteBody RewriteWith Rewritten Routes SaveOptions SharedAccount SharedServices StreamHolder \
-    Subject Todo authority_of_url client_header follows_no_redirects follows_redirect host_pattern \
-    is_client_header is_grpc is_longer is_refusal_by_proxy is_refusal_to_connect kind_of_tls_text \
+    Subject Todo authority_of_url base_url check_name client_header follows_no_redirects \
+    follows_redirect host_pattern is_client_header is_grpc is_longer is_refusal_by_proxy \
+    is_refusal_to_connect kind_of_tls_text \
     normal_authority normal_path path_pattern public_authority scheme_pattern vote warn_of_setting";
 
 #[test]

@@ -15,7 +15,7 @@ use super::values::{
     words,
 };
 use http_retry_core::budget::{RetryBudget, RetryBudgetBuilder};
-use http_retry_core::services::RequestOverrides;
+use http_retry_core::policy::RequestOverrides;
 use matches::{Matches, RouteMatch, ServiceMatch};
 use serde::de::IgnoredAny;
 use std::collections::BTreeMap;

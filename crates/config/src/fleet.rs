@@ -9,9 +9,9 @@ use super::problems::{Diagnostics, Path, Unknown};
 use super::values::Name;
 use http_retry_core::ConfigError;
 use http_retry_core::budget::{RetryBudget, RetryBudgetBuilder};
-use http_retry_core::services::ServicesBuilder;
 pub(super) use http_retry_fleet::Fleet;
 use http_retry_fleet::FleetBuilder;
+use http_retry_services::ServicesBuilder;
 
 /// Returns the fleet that a document names.
 pub(super) fn join(

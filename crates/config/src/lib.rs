@@ -69,7 +69,7 @@ use arc_swap::ArcSwap;
 use builder::RegisteredNames;
 use http_retry_core::adapter::SharedServices;
 use http_retry_core::route::{RequestHead, Route, Router};
-use http_retry_core::services::RouteSummary;
+use http_retry_services::RouteSummary;
 use live::Live;
 use serde::de::{Deserialize, Deserializer, Error};
 use std::cell::Cell;

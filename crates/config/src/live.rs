@@ -11,7 +11,7 @@ use super::values::Name;
 use http_retry_core::ConfigError;
 use http_retry_core::budget::RetryBudget;
 use http_retry_core::report::DeadLetter;
-use http_retry_core::services::{Service, ServiceRoute, Services, ServicesBuilder};
+use http_retry_services::{Service, ServiceRoute, Services, ServicesBuilder};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

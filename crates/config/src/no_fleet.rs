@@ -4,7 +4,7 @@ use super::builder::RegisteredNames;
 use super::document::FleetKeys;
 use super::problems::{Diagnostics, Path};
 use http_retry_core::budget::{RetryBudget, RetryBudgetBuilder};
-use http_retry_core::services::ServicesBuilder;
+use http_retry_services::ServicesBuilder;
 
 #[derive(Clone)]
 pub(super) enum Fleet {}

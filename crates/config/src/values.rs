@@ -219,7 +219,7 @@ leaf! {
     BaseUrl(String) = |value| {
         let url = text(value)?;
         // The service itself checks it, so that a document allows what code does.
-        let service = http_retry_core::services::Service::new("a", http_retry_core::RetryPolicy::default());
+        let service = http_retry_services::Service::new("a", http_retry_core::RetryPolicy::default());
         let checked = service.base_url(url).check();
         checked.map_err(|error| format!("is no base URL: {}", error.allowed()))?;
         Ok(url.to_owned())

@@ -22,7 +22,8 @@ pub use crate::gate::map::Permit;
 pub use crate::gate::state::{CallEnd, CallKind, GateRequest, Passed};
 pub use crate::nested::{RedirectMode, Redirects, RequestEvidence, follows_redirect};
 pub use crate::normal_form::{
-    authority_of_url, host_pattern, normal_authority, normal_path, path_pattern, scheme_pattern,
+    authority_of_url, base_url, host_pattern, normal_authority, normal_path, path_pattern,
+    scheme_pattern,
 };
 pub use crate::policy::bodies::{
     BodyPart, BodyProbe, BrokenAnswer, Filled, Inspect, Inspected, Rewrite, RewriteBody,
@@ -34,10 +35,11 @@ pub use crate::policy::classify::texts::{
 pub use crate::policy::framing::{CLIENT_HEADER, client_header, is_client_header};
 pub use crate::policy::rules::CannedResponse;
 pub use crate::policy::rules::condition::Evidence;
+pub use crate::policy::rules::rule::check_name;
 pub use crate::report::recorder::{DownloadRecorder, ReportRecorder, Subject};
 pub use crate::report::span::warn_of_setting;
 pub use crate::route::failover::Rebase;
-pub use crate::route::matching::HostMap;
+pub use crate::route::host_map::HostMap;
 pub use crate::route::public_authority;
 pub use crate::server_hints::RetryTime;
 pub use crate::sharing::{AccountReply, Payment, Peer, SharedAccount, SharedServices};

@@ -26,6 +26,7 @@ pub(crate) use payment::{PaymentResult, PendingRetry};
 pub use services::ServiceBudgets;
 
 use crate::policy::{Cost, Decimal, DelaySource, RetryPlan, RetrySession, StopReason};
+use crate::report::warn_of_misuse;
 use bucket::Bucket;
 use std::fmt;
 use std::sync::{OnceLock, PoisonError};
@@ -148,7 +149,7 @@ struct CountedBucket {
 struct Successes(AtomicU64);
 
 /// The warning about a budget without a refill.
-pub const NEVER_REFILLS: &str = "a budget never refills: with per_success and per_second at 0, no retry follows once its tokens are spent";
+pub(crate) const NEVER_REFILLS: &str = "a budget never refills: with per_success and per_second at 0, no retry follows once its tokens are spent";
 
 /// The number of successes after which one of them updates the average.
 const BATCH: u64 = 64;
@@ -318,7 +319,8 @@ impl RetryBudget {
     }
 
     /// Returns the tokens and the capacity as of the last use, without a later refill by time: looking is not a use.
-    pub(crate) fn as_used_last(&self) -> Option<(Decimal, Decimal)> {
+    #[must_use]
+    pub fn as_used_last(&self) -> Option<(Decimal, Decimal)> {
         let (tokens, capacity) = self.0.as_ref()?.balance(None);
         Some((Decimal::from_micros(tokens), Decimal::from_micros(capacity)))
     }
@@ -327,6 +329,13 @@ impl RetryBudget {
     pub(crate) fn never_refills(&self) -> bool {
         let terms = self.0.as_ref().map(|inner| &inner.terms);
         terms.is_some_and(BudgetTerms::never_refill)
+    }
+
+    /// Logs a warning under this name if neither time nor successes add tokens. Needs the feature `tracing`.
+    pub fn warn_if_never_refilled(&self, name: &str) {
+        if self.never_refills() {
+            warn_of_misuse(name, NEVER_REFILLS);
+        }
     }
 
     /// Returns the number of retries at `retry_cost` that the budget would grant at `now`; `u64::MAX` for an unlimited

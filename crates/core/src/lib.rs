@@ -25,7 +25,6 @@ pub mod report;
 pub mod route;
 pub mod runtime;
 mod server_hints;
-pub mod services;
 mod sharing;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -11,6 +11,7 @@
 
 use crate::policy::rules::matches_glob;
 use crate::policy::without_port;
+use http::Uri;
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::net::Ipv6Addr;
@@ -157,8 +158,25 @@ pub fn scheme_pattern(scheme: &str) -> Result<String, &'static str> {
     }
 }
 
+/// Parses the base URL of a service.
+///
+/// # Errors
+///
+/// The form that a base URL must have: it is not `http` or `https`, has user info, a query or a fragment, or names no
+/// port that a server can have.
+pub fn base_url(text: &str) -> Result<Uri, &'static str> {
+    const BASE_URL: &str = "write http:// or https://, a host and perhaps a path, without user info, query and fragment";
+    let uri: Option<Uri> = text.parse().ok().filter(|_| !text.contains('#'));
+    let is_base = |uri: &Uri| {
+        let at = uri.authority().map_or("", |authority| authority.as_str());
+        let is_public = !at.contains('@') && has_valid_port(at);
+        matches!(uri.scheme_str(), Some("http" | "https")) && is_public && uri.query().is_none()
+    };
+    uri.filter(is_base).ok_or(BASE_URL)
+}
+
 /// Returns `true` if a host is followed by a port from 1 to 65535, or by nothing.
-pub(crate) fn has_valid_port(host: &str) -> bool {
+fn has_valid_port(host: &str) -> bool {
     // An IPv6 address has colons of its own, inside brackets.
     let behind = match host.strip_prefix('[') {
         Some(address) => address.split_once(']').map(|(_, behind)| behind),

@@ -1,21 +1,21 @@
 //! Routes: the policy, budgets and failover services of a request, and the [`Router`] that selects them.
 
 pub(crate) mod failover;
-pub(crate) mod matching;
-mod services;
+pub(crate) mod host_map;
 
 pub(crate) use crate::sharing::SharedServices;
-pub(crate) use failover::{Destination, Rebase};
-pub(crate) use matching::HostMap;
-pub(crate) use services::{Broken, Chains, ServiceEntry, ServiceTable};
+pub use failover::Destination;
+pub(crate) use failover::Rebase;
 
 use crate::budget::services::Budgets;
 use crate::budget::{PaymentResult, RetryBudget, ServiceBudgets};
 use crate::gate::GateQuota;
-use crate::normal_form::{authority_of_uri, normal_authority, normal_path, normal_scheme};
+use crate::normal_form::{
+    authority_of_uri, matches_path, normal_authority, normal_path, normal_scheme,
+};
 use crate::policy::{
     Class, Moment, Outcome, RequestLine, RequestOverrides, RetryOverride, RetryPlan, RetryPolicy,
-    Verdict, is_standard_success,
+    Verdict, is_host_like, is_standard_success, without_port,
 };
 use crate::report::DeadLetters;
 use http::{HeaderMap, Method, StatusCode, Uri};
@@ -55,7 +55,7 @@ pub struct Route {
 
 /// A source of routes, for code that knows the services of a program.
 ///
-/// [`Services`](crate::services::Services) and `config::RetryConfig` are routers. `RetryLayer::routed`,
+/// `services::Services` and `config::RetryConfig` are routers. `RetryLayer::routed`,
 /// `RetryMiddleware::routed` and `Runner::routed` accept any router.
 ///
 /// ```
@@ -173,6 +173,51 @@ impl<'a> RequestHead<'a> {
     pub fn path(&self) -> &str {
         &self.path
     }
+
+    /// Returns the host without its port, if the request names one.
+    #[must_use]
+    pub fn host(&self) -> Option<&str> {
+        self.authority().map(without_port)
+    }
+
+    /// Returns `true` if the request goes to a host that this pattern matches: `api.example.com`, or `*.example.com` for
+    /// the hosts below it. A pattern without a port matches any port, and one with the scheme's default port also a
+    /// request that names none. Case is ignored.
+    ///
+    /// ```
+    /// use http_retry::route::RequestHead;
+    ///
+    /// let uri = "https://eu.shop.example:8443/".parse().unwrap();
+    /// let head = RequestHead::new(&http::Method::GET, &uri);
+    /// assert!(head.is_to("*.shop.example") && head.is_to("eu.shop.example:8443"));
+    /// assert!(!head.is_to("shop.example"));
+    /// ```
+    #[must_use]
+    pub fn is_to(&self, pattern: &str) -> bool {
+        matches_authority(pattern, self.authority().unwrap_or_default(), self.scheme)
+    }
+
+    /// Returns `true` if the path matches a pattern in the form that
+    /// [`path_pattern`](crate::adapter::path_pattern) gives. A final slash of the path does not matter, and `/v1/*` also
+    /// matches `/v1`.
+    #[must_use]
+    pub fn has_path(&self, pattern: &str) -> bool {
+        matches_path(pattern, &self.path)
+    }
+}
+
+/// Returns `true` if an authority matches a pattern. A pattern without a port matches any port. A pattern with the
+/// scheme's default port also matches authorities without one.
+fn matches_authority(pattern: &str, authority: &str, scheme: Option<&str>) -> bool {
+    let hosts = [without_port(authority), authority];
+    let default_port = match scheme {
+        Some("https") => ":443",
+        Some("http") => ":80",
+        _ => "",
+    };
+    let host = pattern.strip_suffix(default_port);
+    hosts.iter().any(|host| is_host_like(pattern, host))
+        || host.is_some_and(|host| is_host_like(host, authority))
 }
 
 fn in_normal_form<'a>(authority: Cow<'a, str>, scheme: Option<&str>) -> Cow<'a, str> {
@@ -189,7 +234,9 @@ impl Route {
         Self::with_budgets(policy, Budgets::PerService(ServiceBudgets::default()))
     }
 
-    pub(crate) fn with_budgets(policy: RetryPolicy, budget: Budgets) -> Self {
+    /// Creates a route with this policy, and no service name. These budgets pay if the layer has none.
+    #[must_use]
+    pub fn with_budgets(policy: RetryPolicy, budget: Budgets) -> Self {
         Self {
             keeps_head: policy.may_respond(),
             policy,
@@ -220,6 +267,68 @@ impl Route {
     pub fn service(self, name: impl Into<Arc<str>>) -> Self {
         Self {
             service: Some(name.into()),
+            ..self
+        }
+    }
+
+    /// Keeps the route's budget and gate in this process, even if its layer is in a fleet. Default: the layer's fleet
+    /// shares them.
+    #[must_use]
+    pub fn without_fleet(self) -> Self {
+        Self {
+            alone: true,
+            ..self
+        }
+    }
+
+    /// Sets the settings that a request may override. Default [`RequestOverrides::Allow`].
+    #[must_use]
+    pub fn request_overrides(self, overrides: RequestOverrides) -> Self {
+        Self { overrides, ..self }
+    }
+
+    /// Sets the base URL of the service: a failover keeps the part of a path that is below it. Default: none, and a
+    /// failover keeps the whole path.
+    #[must_use]
+    pub fn base_url(self, base: Uri) -> Self {
+        Self {
+            base: Some(base),
+            ..self
+        }
+    }
+
+    /// Sets the budgets that the policy names ([`RetryPolicy::names_used`]). A name that is not among them is ignored,
+    /// and the route's own budget pays. Default: none.
+    #[must_use]
+    pub fn named_budgets(self, budgets: impl IntoIterator<Item = (Arc<str>, RetryBudget)>) -> Self {
+        Self {
+            budgets: budgets.into_iter().collect(),
+            ..self
+        }
+    }
+
+    /// Sets the services that the policy fails over to ([`RetryPolicy::names_used`]). Without its destination a failover
+    /// ends the request. Default: none.
+    #[must_use]
+    pub fn failovers(self, to: impl IntoIterator<Item = (Arc<str>, Destination)>) -> Self {
+        let destinations: ByName<Destination> = to.into_iter().collect();
+        Self {
+            keeps_head: self.keeps_head || !destinations.is_empty(),
+            destinations,
+            ..self
+        }
+    }
+
+    /// Sets the observers of dead letters that the policy names ([`RetryPolicy::names_used`]). Default: none.
+    #[must_use]
+    pub fn named_dead_letters(
+        self,
+        to: impl IntoIterator<Item = (Arc<str>, Arc<dyn DeadLetters>)>,
+    ) -> Self {
+        let dead_letters: ByName<Arc<dyn DeadLetters>> = to.into_iter().collect();
+        Self {
+            keeps_head: self.keeps_head || !dead_letters.is_empty(),
+            dead_letters,
             ..self
         }
     }
@@ -270,11 +379,6 @@ impl Route {
     #[inline]
     pub fn allowed(&self, own: RetryOverride) -> RetryOverride {
         self.overrides.allowed(own, &self.policy)
-    }
-
-    /// Returns `true` if its policy names a budget, an observer or another service.
-    pub(crate) fn uses_names(&self) -> bool {
-        !(self.budgets.is_empty() && self.dead_letters.is_empty() && self.destinations.is_empty())
     }
 
     /// Returns the budgets named by the policy's rules.
@@ -409,6 +513,30 @@ impl Route {
         match self.policy.own_verdict(&outcome) {
             Some(own) if own.class != Class::Success => Err(Some(own)),
             _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_in_a_host_stands_for_its_first_labels() {
+        for (pattern, authority, wanted) in [
+            ("api.example.com", "api.example.com", true),
+            ("api.example.com", "API.example.com:8443", true),
+            ("api.example.com:80", "api.example.com", false),
+            ("api.example.com:8443", "api.example.com:8443", true),
+            ("*.example.com", "api.example.com", true),
+            ("*.example.com", "a.b.example.com:1", true),
+            ("*.example.com", "example.com", false),
+            ("*.example.com", "badexample.com", false),
+            ("[::1]:80", "[::1]:80", true),
+            ("[::1]", "[::1]:80", true),
+        ] {
+            let head = RequestHead::of_parts(None, None, Some(authority.into()), "");
+            assert_eq!(head.is_to(pattern), wanted, "{pattern} {authority}");
         }
     }
 }

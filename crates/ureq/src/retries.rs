@@ -50,7 +50,7 @@ impl Retries {
     }
 
     /// Retries by the route that a [`Router`] has for each request: a document's, or one of
-    /// [`Services`](http_retry_core::services::Services). A failover goes nowhere: the last outcome is returned.
+    /// `http_retry_services::Services`. A failover goes nowhere: the last outcome is returned.
     #[must_use]
     pub fn routed(router: impl Router) -> Self {
         Self::with_engine(Engine::routed(Arc::new(router), Arc::new(ThreadRuntime)))

@@ -1,7 +1,6 @@
 //! Spellings and their normal forms.
 
 use super::*;
-use http::Uri;
 use proptest::prelude::*;
 
 /// The authority of a URI in its normal form.
@@ -227,4 +226,11 @@ proptest! {
         prop_assert!(matches!(again, Cow::Borrowed(_)), "{} {} {}", authority, normal, again);
         prop_assert_eq!(&*again, &*normal);
     }
+}
+
+#[test]
+fn a_base_url_has_a_port_that_a_server_can_have() {
+    let has_base = |at: &str| base_url(&format!("https://{at}/v1")).is_ok();
+    assert!(has_base("a") && has_base("a:8443") && has_base("[::1]:8443"));
+    assert!(!has_base("a:99999") && !has_base("a:0"));
 }

@@ -70,8 +70,9 @@ impl RetryPolicy {
         self.0.classifiers.quotes_keys()
     }
 
-    /// Returns the same policy under another name.
-    pub(crate) fn named(&self, name: String) -> Self {
+    /// Returns the same policy under another name, which [`explain`](Self::explain) shows.
+    #[must_use]
+    pub fn named(&self, name: String) -> Self {
         if *self.0.name == *name {
             return self.clone();
         }

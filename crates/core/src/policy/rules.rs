@@ -39,19 +39,19 @@
 //! ```
 //!
 //! The names of other services, budgets and observers (for a failover, a rule's own budget, dead letters) are looked up
-//! among the [`Services`](crate::services::Services) or in the document.
+//! among the `Services` or in the document.
 //!
 //! [`RetryPolicyBuilder::otherwise`]: crate::RetryPolicyBuilder::otherwise
 
 mod action;
 pub(crate) mod condition;
-pub(crate) mod names;
-mod rule;
+mod names;
+pub(crate) mod rule;
 
 pub use action::{Action, CannedResponse, Failover, Wait};
 pub use condition::{Condition, ErrorGroup, Value};
 pub(crate) use condition::{ConditionInput, Evidence, lines, matches_glob, parts, values};
-pub(crate) use rule::{NAME, is_name};
+pub use names::NamesUsed;
 pub use rule::{Rule, RuleBuilder};
 
 use super::{Class, Outcome, RetryPolicy};
@@ -120,8 +120,14 @@ pub(crate) enum DecidedBy {
 
 impl RetryPolicy {
     /// Returns the rules, in the order in which they are tried.
-    pub(crate) fn all_rules(&self) -> impl Iterator<Item = &Rule> {
+    pub fn all_rules(&self) -> impl Iterator<Item = &Rule> {
         self.0.classifiers.rules()
+    }
+
+    /// Returns the action on outcomes that no rule covers.
+    #[must_use]
+    pub fn default_action(&self) -> &Action {
+        &self.0.rules.otherwise
     }
 
     /// Returns every action that may be taken.
@@ -325,7 +331,7 @@ impl OnExhausted {
     }
 
     /// Gives the request's head and the report to the observer of this name. Without such an observer
-    /// ([`ServicesBuilder::dead_letters`](crate::services::ServicesBuilder::dead_letters)) it is [`Last`](Self::Last).
+    /// (`ServicesBuilder::dead_letters`) it is [`Last`](Self::Last).
     #[must_use]
     pub fn dead_letter(name: impl Into<Arc<str>>) -> Self {
         Self::DeadLetter { name: name.into() }

@@ -101,7 +101,8 @@ impl WorstCase {
     }
 
     /// Returns the cost of a request that continues under another policy afterwards, at most until its own deadline.
-    pub(crate) fn and_then(self, next: Self) -> Self {
+    #[must_use]
+    pub fn and_then(self, next: Self) -> Self {
         let both = sum(self.time(), next.time());
         let ends_in_time = next.deadline.and(both);
         let gated_waits = self.gated_waits.max(next.gated_waits);
@@ -120,7 +121,8 @@ impl WorstCase {
     }
 
     /// Returns the larger of two costs, part by part.
-    pub(crate) fn max(self, other: Self) -> Self {
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
         Self {
             attempts: sum_of(self.attempts, other.attempts, u64::max),
             backoff: larger(self.backoff, other.backoff),

@@ -22,6 +22,29 @@ const CREDENTIALS: [&str; 9] = [
 ];
 
 /// Another service and its address.
+///
+/// ```
+/// use http_retry::RetryPolicy;
+/// use http_retry::route::{Destination, RequestHead, Route, Router};
+/// use http_retry::rules::{Failover, OnExhausted};
+/// use std::sync::Arc;
+///
+/// struct Always(Arc<Route>);
+///
+/// impl Router for Always {
+///     fn route(&self, _: &RequestHead<'_>, _: Option<&str>) -> Arc<Route> {
+///         Arc::clone(&self.0)
+///     }
+/// }
+///
+/// let backup = Always(Arc::new(Route::new(RetryPolicy::never()).service("backup")));
+/// let backup = Destination::new("https://backup.example".parse().unwrap(), Arc::new(backup));
+/// let policy = RetryPolicy::user_facing().to_builder();
+/// let policy = policy.on_exhausted(OnExhausted::failover(Failover::to("backup"))).build()?;
+/// let main = Route::new(policy).failovers([("backup".into(), backup)]);
+/// # let _ = Always(Arc::new(main));
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Destination {
@@ -29,6 +52,14 @@ pub struct Destination {
     pub base: Uri,
     /// Its routes.
     pub service: Arc<dyn Router>,
+}
+
+impl Destination {
+    /// Creates a destination from the base URL of a service and its routes.
+    #[must_use]
+    pub fn new(base: Uri, service: Arc<dyn Router>) -> Self {
+        Self { base, service }
+    }
 }
 
 /// The move of a request from one base URL to another.

@@ -6,7 +6,7 @@
 use crate::schedules::{Random, step};
 use crate::server::Server;
 use http_retry_core::Methods;
-use http_retry_core::services::{Service, ServiceRoute, Services};
+use http_retry_services::{Service, ServiceRoute, Services};
 use http_retry_testing::ManualRuntime;
 use http_retry_ureq::{Retries, RetryPolicy};
 use std::time::Duration;

@@ -115,7 +115,7 @@ impl RetryPolicyBuilder {
     }
 
     /// Sets the budget that pays for the retries by this policy, by name: one of
-    /// [`ServicesBuilder::budget`](crate::services::ServicesBuilder::budget). Default the budget of the request's
+    /// `ServicesBuilder::budget`. Default the budget of the request's
     /// service, which also pays if there is none of this name.
     ///
     /// ```

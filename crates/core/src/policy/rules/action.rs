@@ -139,7 +139,7 @@ pub struct Failover {
 }
 
 impl Failover {
-    /// Creates a failover to the service of this name, in the same [`Services`](crate::services::Services) or the same
+    /// Creates a failover to the service of this name, in the same `Services` or the same
     /// document. The request goes there at once, without a wait, and costs no token.
     #[must_use]
     pub fn to(service: impl Into<Arc<str>>) -> Self {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// The names in a policy's rules that its services or its document resolve.
 #[derive(Debug, Default)]
 #[non_exhaustive]
-pub(crate) struct NamesUsed<'a> {
+pub struct NamesUsed<'a> {
     /// The services that the policy fails over to.
     pub failovers: Vec<&'a Arc<str>>,
     /// The budgets that pay.
@@ -20,7 +20,7 @@ impl RetryPolicy {
     /// Returns the names in the policy's rules, and in those of the policies that they retry by, each once and in
     /// alphabetical order.
     #[must_use]
-    pub(crate) fn names_used(&self) -> NamesUsed<'_> {
+    pub fn names_used(&self) -> NamesUsed<'_> {
         let mut names = NamesUsed::default();
         self.collect_names(&mut names);
         for names in [
@@ -36,7 +36,9 @@ impl RetryPolicy {
 }
 
 impl NamesUsed<'_> {
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Returns `true` if the policy uses no name.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         let Self {
             failovers,
             budgets,

@@ -8,13 +8,6 @@ use crate::policy::{Classify, Outcome, Pointer, RetryPolicy, Verdict};
 use http::HeaderMap;
 use std::sync::Arc;
 
-/// The requirement on a name that is given in code.
-pub(crate) const NAME: &str = "must have 1 to 128 bytes and no control character";
-
-pub(crate) fn is_name(text: &str) -> bool {
-    (1..=128).contains(&text.len()) && !text.contains(char::is_control)
-}
-
 /// A condition and its action; the first rule of a policy that holds decides.
 ///
 /// ```
@@ -115,8 +108,8 @@ impl Rule {
         let refuse = |field: &str, given: &str, allowed| {
             Err(ConfigError::new(format!("{path}{field}"), given, allowed))
         };
-        if !is_name(&name) {
-            return refuse(".name", "this name", NAME);
+        if let Err(allowed) = check_name(&name) {
+            return refuse(".name", "this name", allowed);
         }
         // Looking at the last rule is enough: none was added after a rule that takes every outcome.
         if last.is_some_and(|other| other.when.is_always()) {
@@ -260,4 +253,15 @@ impl RuleBuilder {
     pub fn then(self, action: Action) -> Rule {
         Rule { action, ..self.0 }
     }
+}
+
+/// Checks a name that is given in code.
+///
+/// # Errors
+///
+/// The form that a name must have.
+pub fn check_name(name: &str) -> Result<(), &'static str> {
+    let fits = (1..=128).contains(&name.len()) && !name.contains(char::is_control);
+    fits.then_some(())
+        .ok_or("must have 1 to 128 bytes and no control character")
 }

@@ -1,8 +1,8 @@
 //! Services: the lookup of the service and route of a request, and failovers without cycles, in chains of bounded length.
 
-use super::matching::Matching;
-use super::{HostMap, RequestHead, Route, Router};
-use crate::policy::without_port;
+use crate::matching::Matching;
+use http_retry_core::adapter::HostMap;
+use http_retry_core::route::{RequestHead, Route, Router};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fmt;
@@ -61,7 +61,7 @@ impl ServiceTable {
     /// Returns the service with the most specific match; among equals, the first by name.
     fn most_specific(&self, head: &RequestHead<'_>) -> Option<&Arc<ServiceEntry>> {
         let authority = head.authority().unwrap_or_default();
-        let host = without_port(authority);
+        let host = head.host().unwrap_or_default();
         let with_port = (host.len() < authority.len()).then(|| self.by_host.get(authority));
         let named = self
             .by_host
@@ -136,7 +136,7 @@ impl Chains {
         self.path.pop();
         let all = service.routes.iter().map(|(_, _, route)| route);
         let all = all.chain([&service.rest]);
-        let next = all.flat_map(|route| route.destinations.iter());
+        let next = all.flat_map(|route| route.destinations().iter());
         let lengths = next.filter_map(|(name, _)| Some(self.made.get(name)?.1));
         let length = lengths.max().unwrap_or_default().saturating_add(1);
         let name = Arc::clone(&service.name);

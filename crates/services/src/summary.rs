@@ -1,17 +1,19 @@
 //! The policy, rules and costs of each entry that a request can match.
 
-use super::ServicesInner;
-use crate::budget::RetryBudget;
-use crate::budget::services::Budgets;
-use crate::policy::{Action, Decimal, RetryPolicy, WorstCase};
-use crate::route::{Route, ServiceEntry, ServiceTable};
+use crate::ServicesInner;
+use crate::table::{ServiceEntry, ServiceTable};
+use http_retry_core::adapter::Budgets;
+use http_retry_core::policy::{Decimal, WorstCase};
+use http_retry_core::route::Route;
+use http_retry_core::rules::Action;
+use http_retry_core::{RetryBudget, RetryPolicy};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A service or route that a request can match, with its policy, rules and budget, for a program to print or to check
 /// before it starts.
 ///
-/// [`Services::routes`](super::Services::routes) returns those of services in code, and `RetryConfig::routes` those of
+/// [`Services::routes`](crate::Services::routes) returns those of services in code, and `RetryConfig::routes` those of
 /// the current document. It is a snapshot of the time at which it was made.
 ///
 /// ```
@@ -37,7 +39,7 @@ pub struct RouteSummary {
     pub service: Option<String>,
     /// The route; `None` for requests of the service that no route matches.
     pub route: Option<String>,
-    /// The current policy; [`explain`](crate::RetryPolicy::explain) describes it in words.
+    /// The current policy; [`explain`](http_retry_core::RetryPolicy::explain) describes it in words.
     pub policy: RetryPolicy,
     /// The rules in order, each with its name or position and its action in words: `retry, at most 1 of its own, no
     /// delay`. The last one is `otherwise`, if it is set.
@@ -59,7 +61,7 @@ pub struct RouteSummary {
 }
 
 /// Returns the entries of services, and whether each shares its gate.
-pub(super) fn routes(inner: &ServicesInner) -> Vec<RouteSummary> {
+pub(crate) fn routes(inner: &ServicesInner) -> Vec<RouteSummary> {
     let services = &inner.services;
     let in_fleet = inner.given.fleet.is_some();
     let mut costs = Costs {
@@ -89,9 +91,9 @@ fn summary<'a>(
     route: &'a Route,
     costs: &mut Costs<'a>,
 ) -> RouteSummary {
-    let origins = &route.policy().rules().origins;
-    let name_of_budget = origins.iter().find(|origin| origin.field == "budget");
-    let budget = match &route.budget {
+    let mut origins = route.policy().origins();
+    let name_of_budget = origins.find(|(field, ..)| *field == "budget");
+    let budget = match route.budgets() {
         Budgets::One(budget) => Some(budget),
         Budgets::PerService(_) => None,
     };
@@ -102,9 +104,9 @@ fn summary<'a>(
         policy: route.policy().clone(),
         rules: rules(route.policy()),
         worst_case: costs.of_route(route),
-        budget: name_of_budget.map(|origin| origin.value.to_string()),
-        shared: route.budget.is_shared(),
-        shares_gate: !route.alone && route.policy().gate_wait_limit().is_some(),
+        budget: name_of_budget.map(|(_, value, _)| value.to_owned()),
+        shared: route.budgets().is_shared(),
+        shares_gate: !route.is_alone() && route.policy().gate_wait_limit().is_some(),
         tokens: budget.map(|(tokens, _)| tokens),
         capacity: budget.map(|(_, capacity)| capacity),
     }
@@ -114,10 +116,10 @@ fn rules(policy: &RetryPolicy) -> Vec<(String, String)> {
     let named = policy.all_rules().map(|rule| {
         (
             rule.name().unwrap_or_default().to_owned(),
-            rule.action.to_string(),
+            rule.action().to_string(),
         )
     });
-    let otherwise = match &policy.rules().otherwise {
+    let otherwise = match policy.default_action() {
         Action::Classify => None,
         otherwise => Some(("otherwise".to_owned(), otherwise.to_string())),
     };
@@ -133,7 +135,7 @@ struct Costs<'a> {
 impl<'a> Costs<'a> {
     fn of_route(&mut self, route: &'a Route) -> WorstCase {
         let here = route.policy().worst_case();
-        let targets = route.destinations.iter();
+        let targets = route.destinations().iter();
         let there = targets.filter_map(|(name, _)| self.of_service(name));
         match there.reduce(WorstCase::max) {
             Some(there) => here.and_then(there),

@@ -1,19 +1,17 @@
 //! A service and its routes, as set in code.
 
-use crate::budget::RetryBudget;
-use crate::error::ConfigError;
-use crate::normal_form::{host_pattern, path_pattern, scheme_pattern};
-use crate::policy::rules::{NAME, is_name};
-use crate::policy::{RequestOverrides, RetryPolicy};
-use crate::route::matching::{self, Matching};
+use crate::matching::Matching;
 use http::{Method, Uri};
+use http_retry_core::adapter::{base_url, check_name, host_pattern, path_pattern, scheme_pattern};
+use http_retry_core::policy::RequestOverrides;
+use http_retry_core::{ConfigError, RetryBudget, RetryPolicy};
 use std::sync::Arc;
 
 /// A service: a policy, the requests that belong to it, and the budget that pays for its retries.
 ///
 /// A request must match all of [`host`](Self::host), [`scheme`](Self::scheme), [`path`](Self::path) and
 /// [`method`](Self::method) that are set. If none is set, only requests that name the service
-/// ([`RetryOverride::service`](crate::RetryOverride::service)) or fail over to it belong to it.
+/// ([`RetryOverride::service`](http_retry_core::RetryOverride::service)) or fail over to it belong to it.
 ///
 /// An invalid value is reported by [`ServicesBuilder::build`](super::ServicesBuilder::build).
 ///
@@ -39,11 +37,11 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Service {
-    pub(super) place: LevelSettings,
-    pub(super) base_url: Option<Uri>,
-    pub(super) alone: bool,
-    pub(super) overrides: RequestOverrides,
-    pub(super) routes: Vec<ServiceRoute>,
+    pub(crate) place: LevelSettings,
+    pub(crate) base_url: Option<Uri>,
+    pub(crate) alone: bool,
+    pub(crate) overrides: RequestOverrides,
+    pub(crate) routes: Vec<ServiceRoute>,
 }
 
 /// Requests of a service with a policy of their own. The failover address remains the service's. The first route that
@@ -62,16 +60,16 @@ pub struct Service {
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct ServiceRoute {
-    pub(super) place: LevelSettings,
+    pub(crate) place: LevelSettings,
 }
 
 /// The settings that services and routes have in common.
 #[derive(Debug, Clone)]
-pub(super) struct LevelSettings {
-    pub(super) name: Arc<str>,
-    pub(super) policy: RetryPolicy,
-    pub(super) budget: Option<RetryBudget>,
-    pub(super) matching: Matching,
+pub(crate) struct LevelSettings {
+    pub(crate) name: Arc<str>,
+    pub(crate) policy: RetryPolicy,
+    pub(crate) budget: Option<RetryBudget>,
+    pub(crate) matching: Matching,
     /// The first value that a setter rejected: its field, the value given, and the values allowed.
     refused: Option<(&'static str, String, &'static str)>,
 }
@@ -123,11 +121,9 @@ impl Service {
     /// fragment. Failovers go to this address and need it. Default: none.
     pub fn base_url(mut self, url: &str) -> Self {
         // The error must not show the URL, which may hold a password.
-        self.base_url = matching::base_url(url);
-        if self.base_url.is_none() {
-            self.place
-                .refuse("base_url", "this URL".to_owned(), matching::BASE_URL);
-        }
+        let hidden = "this URL".to_owned();
+        let refuse = |allowed| self.place.refuse("base_url", hidden, allowed);
+        self.base_url = base_url(url).map_err(refuse).ok();
         self
     }
 
@@ -158,7 +154,7 @@ impl Service {
         self
     }
 
-    pub(super) fn name(&self) -> &Arc<str> {
+    pub(crate) fn name(&self) -> &Arc<str> {
         &self.place.name
     }
 
@@ -268,8 +264,12 @@ impl LevelSettings {
 
     fn check(&self, field: &str) -> Result<(), ConfigError> {
         let name = &self.name;
-        if !is_name(name) {
-            return Err(ConfigError::new(format!("{field}.name"), shown(name), NAME));
+        if let Err(allowed) = check_name(name) {
+            return Err(ConfigError::new(
+                format!("{field}.name"),
+                shown(name),
+                allowed,
+            ));
         }
         match &self.refused {
             Some((what, given, allowed)) => {

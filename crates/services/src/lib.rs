@@ -32,7 +32,7 @@
 //! The most specific service wins, regardless of order: an exact host before a pattern, a longer host before a shorter
 //! one, a longer path before a shorter one, then the match with more conditions, then alphabetical order. For a list,
 //! the pattern that matched is used. A request can name its service
-//! ([`RetryOverride::service`](crate::RetryOverride::service)), which overrides any match. Among the routes of a
+//! ([`RetryOverride::service`](http_retry_core::RetryOverride::service)), which overrides any match. Among the routes of a
 //! service, the first match wins.
 //!
 //! # Budgets
@@ -40,22 +40,34 @@
 //! The service's budget pays. A service without one gets its own, unless the layer has a budget. Requests that belong
 //! to no service have one budget per host.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::disallowed_methods,
+        clippy::arithmetic_side_effects,
+        clippy::float_arithmetic
+    )
+)]
+
 mod build;
+mod matching;
 mod service;
 mod summary;
+mod table;
 
-pub use crate::policy::request_override::RequestOverrides;
+pub use http_retry_core::policy::RequestOverrides;
 pub use service::{Service, ServiceRoute};
 pub use summary::RouteSummary;
 
-use crate::budget::{RetryBudget, ServiceBudgets};
-use crate::error::ConfigError;
-use crate::policy::RetryPolicy;
-use crate::report::DeadLetters;
-use crate::route::{self, RequestHead, Router, SharedServices};
+use http_retry_core::adapter::SharedServices;
+use http_retry_core::report::DeadLetters;
+use http_retry_core::route::{RequestHead, Route, Router};
+use http_retry_core::{ConfigError, RetryBudget, RetryPolicy, ServiceBudgets};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
+use table::{ServiceEntry, ServiceTable};
 
 /// Services, their routes and their budgets; clones share them.
 ///
@@ -65,7 +77,7 @@ use std::sync::Arc;
 pub struct Services(Arc<ServicesInner>);
 
 struct ServicesInner {
-    services: route::ServiceTable,
+    services: ServiceTable,
     budgets: KeptBudgets,
     /// The settings that the services were built from, without those that they followed.
     given: ServicesBuilder,
@@ -186,7 +198,7 @@ impl ServicesBuilder {
     }
 
     /// Returns the built form of a service, if the builder started from it.
-    fn built_entry(&self, service: &Arc<Service>) -> Option<&Arc<route::ServiceEntry>> {
+    fn built_entry(&self, service: &Arc<Service>) -> Option<&Arc<ServiceEntry>> {
         let built = &self.built.as_ref()?.0;
         let name = service.name();
         let is_same = built
@@ -198,7 +210,7 @@ impl ServicesBuilder {
     }
 
     /// Names a budget, for rules that pay from a separate one
-    /// ([`budget_named`](crate::RetryPolicyBuilder::budget_named)). A second budget with the same name replaces the
+    /// ([`budget_named`](http_retry_core::RetryPolicyBuilder::budget_named)). A second budget with the same name replaces the
     /// first.
     pub fn budget(mut self, name: impl Into<Arc<str>>, budget: RetryBudget) -> Self {
         let name = name.into();
@@ -207,7 +219,7 @@ impl ServicesBuilder {
         self
     }
 
-    /// Names an observer, for [`OnExhausted::dead_letter`](crate::rules::OnExhausted::dead_letter). A second observer
+    /// Names an observer, for [`OnExhausted::dead_letter`](http_retry_core::rules::OnExhausted::dead_letter). A second observer
     /// with the same name replaces the first.
     pub fn dead_letters(mut self, name: impl Into<Arc<str>>, to: impl DeadLetters) -> Self {
         self.dead_letters.insert(name.into(), Arc::new(to));
@@ -276,7 +288,7 @@ impl ServicesBuilder {
 }
 
 impl Router for Services {
-    fn route(&self, head: &RequestHead<'_>, service: Option<&str>) -> Arc<route::Route> {
+    fn route(&self, head: &RequestHead<'_>, service: Option<&str>) -> Arc<Route> {
         self.0.services.route(head, service)
     }
 

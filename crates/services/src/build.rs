@@ -1,12 +1,11 @@
 //! Builds services into the routes that requests use, failover targets first.
 
-use super::service::{LevelSettings, Service};
-use super::{KeptBudgets, ServicesBuilder, ServicesInner, names_in_order};
-use crate::budget::services::Budgets;
-use crate::budget::{NEVER_REFILLS, RetryBudget};
-use crate::error::ConfigError;
-use crate::report::warn_of_misuse;
-use crate::route::{self, Broken, Chains, Destination, Route};
+use crate::service::{LevelSettings, Service};
+use crate::table::{Broken, Chains, ServiceEntry, ServiceTable};
+use crate::{KeptBudgets, ServicesBuilder, ServicesInner, names_in_order};
+use http_retry_core::adapter::Budgets;
+use http_retry_core::route::{Destination, Route};
+use http_retry_core::{ConfigError, RetryBudget};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -22,7 +21,7 @@ struct Builder<'a> {
 /// A service under construction, and the budget of its routes that have none of their own.
 type ServiceBudget<'a> = (&'a Service, &'a RetryBudget);
 
-pub(super) fn services(given: &ServicesBuilder) -> Result<ServicesInner, Vec<ConfigError>> {
+pub(crate) fn services(given: &ServicesBuilder) -> Result<ServicesInner, Vec<ConfigError>> {
     let mut services: Vec<_> = given.services.values().collect();
     services.sort_unstable_by_key(|service| service.name());
     let mut builder = Builder {
@@ -42,16 +41,16 @@ pub(super) fn services(given: &ServicesBuilder) -> Result<ServicesInner, Vec<Con
     for service in builder.services.clone() {
         builder.service(service);
     }
-    let rest = Route {
-        names_budget: given.rest_budget.is_some(),
-        ..Route::with_budgets(given.policy.clone(), builder.budget_of_the_rest())
+    let rest = match &given.rest_budget {
+        Some(budget) => Route::new(given.policy.clone()).budget(budget.clone()),
+        None => Route::with_budgets(given.policy.clone(), builder.budgets_of_the_rest()),
     };
     let rest = builder.with_names(None, rest);
     if !builder.errors.is_empty() {
         return Err(builder.errors);
     }
     Ok(ServicesInner {
-        services: route::ServiceTable::new(builder.chains.services(), Arc::new(rest)),
+        services: ServiceTable::new(builder.chains.services(), Arc::new(rest)),
         budgets: builder.budgets,
         given: ServicesBuilder {
             before: KeptBudgets::default(),
@@ -92,16 +91,13 @@ impl Builder<'_> {
             .filter_map(|service| Some((service.name(), service.place.budget.as_ref()?)));
         for (name, budget) in self.given.budgets.iter().chain(of_services) {
             let is_new = !self.given.before.named.contains(name);
-            if is_new && budget.never_refills() {
-                warn_of_misuse(name, NEVER_REFILLS);
+            if is_new {
+                budget.warn_if_never_refilled(name);
             }
         }
     }
 
-    fn budget_of_the_rest(&self) -> Budgets {
-        if let Some(budget) = &self.given.rest_budget {
-            return Budgets::One(budget.clone());
-        }
+    fn budgets_of_the_rest(&self) -> Budgets {
         let fleet = self.given.fleet.as_ref();
         let shared = fleet.map(|fleet| fleet.budgets());
         Budgets::PerService(shared.unwrap_or_else(|| self.budgets.hosts.clone()))
@@ -128,16 +124,16 @@ impl Builder<'_> {
 
     /// Returns the earlier form of a service that stays as it is. One that names a budget, an observer or another service
     /// is built again, since the name may mean something else now.
-    fn unchanged(&self, service: &Arc<Service>) -> Option<Arc<route::ServiceEntry>> {
+    fn unchanged(&self, service: &Arc<Service>) -> Option<Arc<ServiceEntry>> {
         let entry = self.given.built_entry(service)?;
         let all = entry.routes.iter().map(|(_, _, route)| route);
         let mut all = all.chain([&entry.rest]);
-        all.all(|route| !route.uses_names())
+        all.all(|route| route.policy().names_used().is_empty())
             .then(|| Arc::clone(entry))
     }
 
     /// Builds a service, after every service that it fails over to.
-    fn service(&mut self, service: &Arc<Service>) -> Arc<route::ServiceEntry> {
+    fn service(&mut self, service: &Arc<Service>) -> Arc<ServiceEntry> {
         let name = service.name();
         if let Some(made) = self.chains.built(name) {
             return made;
@@ -162,7 +158,7 @@ impl Builder<'_> {
         }
         let rest = self.route_of((service, &own), &service.place, name);
         let matching = service.place.matching.clone();
-        self.chains.end(Arc::new(route::ServiceEntry {
+        self.chains.end(Arc::new(ServiceEntry {
             name: Arc::clone(name),
             matching: (!matching.is_open()).then_some(matching),
             routes,
@@ -177,21 +173,26 @@ impl Builder<'_> {
         place: &LevelSettings,
         label: &str,
     ) -> Arc<Route> {
-        let budget = place.budget.as_ref();
-        let own_or_given = Budgets::One(budget.unwrap_or(own).clone());
-        let route = Route {
-            names_budget: budget.or(service.place.budget.as_ref()).is_some(),
-            alone: service.alone,
-            service: Some(Arc::clone(service.name())),
-            overrides: service.overrides,
-            base: service.base_url.clone(),
-            ..Route::with_budgets(place.policy.named(label.to_owned()), own_or_given)
+        let policy = place.policy.named(label.to_owned());
+        let given = place.budget.as_ref().or(service.place.budget.as_ref());
+        let mut route = match given {
+            Some(budget) => Route::new(policy).budget(budget.clone()),
+            None => Route::with_budgets(policy, Budgets::One(own.clone())),
         };
+        route = route
+            .service(Arc::clone(service.name()))
+            .request_overrides(service.overrides);
+        if service.alone {
+            route = route.without_fleet();
+        }
+        if let Some(base) = &service.base_url {
+            route = route.base_url(base.clone());
+        }
         Arc::new(self.with_names(Some(label), route))
     }
 
     /// Resolves the names that the route's policy uses. An error names the route by its label.
-    fn with_names(&mut self, label: Option<&str>, mut route: Route) -> Route {
+    fn with_names(&mut self, label: Option<&str>, route: Route) -> Route {
         let policy = route.policy().clone();
         let names = policy.names_used();
         if names.is_empty() {
@@ -215,11 +216,10 @@ impl Builder<'_> {
             &names.dead_letters,
             &given.dead_letters,
         );
-        route.keeps_head |= !destinations.is_empty() || !dead_letters.is_empty();
-        route.destinations = destinations.into();
-        route.budgets = budgets.into();
-        route.dead_letters = dead_letters.into();
         route
+            .failovers(destinations)
+            .named_budgets(budgets)
+            .named_dead_letters(dead_letters)
     }
 
     fn destination(&mut self, field: &str, name: &Arc<str>) -> Result<Destination, ConfigError> {
@@ -239,7 +239,7 @@ impl Builder<'_> {
         self.chains.check_step(name).map_err(broken)?;
         let service = self.service(service);
         self.chains.check_rest(name).map_err(broken)?;
-        Ok(Destination { base, service })
+        Ok(Destination::new(base, service))
     }
 
     /// Returns the items with these names, and records an error for each unknown name.
