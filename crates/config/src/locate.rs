@@ -21,6 +21,45 @@ pub struct PathProbe<'a> {
 }
 
 impl<'a> PathProbe<'a> {
+    /// Returns the line and column of a path, such as `services.orders.retry.base` or `rules[2].when`, or of the longest
+    /// part of it that the document has. `None` if it has no part of it.
+    ///
+    /// `find` reads the document with the probe, and returns the place at which that fails; see
+    /// [`ConfigErrors::locate`](crate::ConfigErrors::locate).
+    ///
+    /// ```
+    /// use http_retry::config::PathProbe;
+    /// use serde::de::DeserializeSeed;
+    ///
+    /// let text = "version: 1\nbudgets:\n  spare: {capacity: 5}\n";
+    /// let place = PathProbe::place_of("budgets.spare", |probe| {
+    ///     let yaml = serde_yaml_ng::Deserializer::from_str(text);
+    ///     let place = probe.deserialize(yaml).err()?.location()?;
+    ///     Some((place.line(), place.column()))
+    /// });
+    /// assert_eq!(place.map(|(line, _)| line), Some(3));
+    /// ```
+    pub fn place_of(
+        path: &str,
+        mut find: impl FnMut(PathProbe<'_>) -> Option<(usize, usize)>,
+    ) -> Option<(usize, usize)> {
+        let left = Cell::new(path.len());
+        let place = find(PathProbe { path, left: &left });
+        if place.is_some() {
+            return place;
+        }
+        let known = path.get(..path.len().saturating_sub(left.get()))?;
+        let left = Cell::new(known.len());
+        // The whole document has no place worth a mention.
+        let is_part = !known.is_empty();
+        is_part.then(|| {
+            find(PathProbe {
+                path: known,
+                left: &left,
+            })
+        })?
+    }
+
     fn below(self, path: &'a str) -> Self {
         self.left.set(self.left.get().min(path.len()));
         Self { path, ..self }
@@ -47,28 +86,6 @@ impl<'a> PathProbe<'a> {
     fn found<E: Error>() -> E {
         E::custom("here")
     }
-}
-
-/// Runs `find` with a probe for a path, and if that is not in the document, for the longest part of it that is.
-pub(super) fn place_of(
-    path: &str,
-    find: &mut impl FnMut(PathProbe<'_>) -> Option<(usize, usize)>,
-) -> Option<(usize, usize)> {
-    let left = Cell::new(path.len());
-    let place = find(PathProbe { path, left: &left });
-    if place.is_some() {
-        return place;
-    }
-    let known = path.get(..path.len().saturating_sub(left.get()))?;
-    let left = Cell::new(known.len());
-    // The whole document has no place worth a mention.
-    let is_part = !known.is_empty();
-    is_part.then(|| {
-        find(PathProbe {
-            path: known,
-            left: &left,
-        })
-    })?
 }
 
 impl<'de> DeserializeSeed<'de> for PathProbe<'_> {

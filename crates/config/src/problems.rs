@@ -1,6 +1,6 @@
 //! The problems of a document: all of them are collected before it is rejected, and the first ones are reported.
 
-use super::locate::{self, PathProbe};
+use super::locate::PathProbe;
 use super::shown::{self, is_short};
 use http_retry_core::ConfigError;
 use std::cell::RefCell;
@@ -66,7 +66,7 @@ impl ConfigErrors {
     #[must_use]
     pub fn locate(self, mut find: impl FnMut(PathProbe<'_>) -> Option<(usize, usize)>) -> Self {
         let problems = self.problems.into_iter().map(|problem| {
-            match locate::place_of(problem.field(), &mut find) {
+            match PathProbe::place_of(problem.field(), &mut find) {
                 Some((line, column)) => problem.at_place(line, column),
                 None => problem,
             }
