@@ -125,10 +125,28 @@ impl Storm {
     ///
     /// The operating system's, if there cannot be a runtime.
     pub fn play(&self, retries: impl FnMut(&LabRuntime) -> Retries) -> io::Result<Aftermath> {
-        run_paused(self.story(retries))
+        self.play_watched(retries, |_| {})
     }
 
-    async fn story(&self, mut retries: impl FnMut(&LabRuntime) -> Retries) -> Aftermath {
+    /// The same. `watch` is called before each call with the time since the start of the world, to follow what changes
+    /// or to show progress.
+    ///
+    /// # Errors
+    ///
+    /// The operating system's, if there cannot be a runtime.
+    pub fn play_watched(
+        &self,
+        retries: impl FnMut(&LabRuntime) -> Retries,
+        watch: impl FnMut(Duration),
+    ) -> io::Result<Aftermath> {
+        run_paused(self.story(retries, watch))
+    }
+
+    async fn story(
+        &self,
+        mut retries: impl FnMut(&LabRuntime) -> Retries,
+        mut watch: impl FnMut(Duration),
+    ) -> Aftermath {
         let clock = Clock::new();
         let runtime = LabRuntime::new(clock, self.seed);
         let here = Server::new(clock, self.seed, self.rules());
@@ -145,7 +163,9 @@ impl Storm {
             .iter()
             .cycle()
             .map(|client| (client.clone(), &target));
-        let calls = offer_into(&mut ended, clock, callers, times.iter().copied());
+        // A time is taken as soon as the call before it was made.
+        let watched = times.iter().copied().inspect(|_| watch(clock.now()));
+        let calls = offer_into(&mut ended, clock, callers, watched);
         let overrun = tokio::select! {
             () = here.overrun() => true,
             () = calls => false,
@@ -257,6 +277,20 @@ mod tests {
         assert_eq!(after.run.attempts.len(), 2_000);
         let failed = after.run.calls.len() - after.run.done();
         assert_eq!(failed, 200);
+    }
+
+    #[test]
+    fn a_storm_is_watched_before_each_call() {
+        let mut seen = Vec::new();
+        let storm = storm(Fault::Outage);
+        let watched = storm
+            .play_watched(|_| Retries::None, |now| seen.push(now))
+            .unwrap();
+        assert_eq!(watched, storm.play(|_| Retries::None).unwrap());
+        assert_eq!(seen.len(), 2_000);
+        assert!(seen.is_sorted());
+        let last = storm.end() - Duration::from_millis(100);
+        assert_eq!((seen[0], seen[1_999]), (Duration::ZERO, last));
     }
 
     #[test]
