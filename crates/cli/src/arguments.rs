@@ -4,6 +4,7 @@ use crate::check::CheckArguments;
 use crate::diff::DiffArguments;
 use crate::explain::ExplainArguments;
 use crate::replay::ReplayArguments;
+use crate::shell::{CompletionsArguments, ManArguments};
 use crate::storm::StormArguments;
 use anyhow::{Context, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -18,14 +19,14 @@ use std::sync::Arc;
 const ABOUT: &str = "Checks, explains, compares, replays and storms a retry document of http-retry";
 
 const AFTER_HELP: &str = "\
-A document is YAML (.yaml, .yml), TOML (.toml) or JSON (.json) by the end of its name.
+A document is YAML (.yaml, .yml), TOML (.toml) or JSON (.json) by the end of its name. - is stdin.
 
 Exit codes:
   0  all is well
-  1  the document has problems, or the service does not recover under it
+  1  the document has problems, something changes (diff --exit-code), or the service does not recover under it
   2  the arguments or the input cannot be used
 
-Errors are one line on stderr. No output contains a header value, a body, a query or user info.";
+Errors are one line on stderr. Text is coloured on a terminal, unless NO_COLOR is set. No output contains a header value, a body, a query or user info.";
 
 /// The arguments of the program.
 #[derive(Debug, Parser)]
@@ -43,6 +44,10 @@ pub(crate) enum Command {
     Diff(DiffArguments),
     Replay(ReplayArguments),
     Storm(StormArguments),
+    /// Print the JSON Schema of documents
+    Schema,
+    Completions(CompletionsArguments),
+    Man(ManArguments),
 }
 
 /// The form of the output.
@@ -78,9 +83,20 @@ pub(crate) struct Subject {
     pub(crate) method: Method,
     pub(crate) url: Uri,
     pub(crate) service: Option<String>,
+    /// A line on what was chosen because nothing was given.
+    pub(crate) note: Option<String>,
 }
 
 impl Target {
+    /// A GET to this service.
+    pub(crate) fn of_service(name: &str) -> Self {
+        Self {
+            url: None,
+            method: Method::GET,
+            service: Some(name.to_owned()),
+        }
+    }
+
     /// Returns `true` if any request is meant, and not the default one.
     pub(crate) fn is_given(&self) -> bool {
         self.url.is_some() || self.service.is_some()
@@ -103,10 +119,17 @@ impl Target {
         if url.host().is_none() {
             bail!("--url: it has no host: write https://api.example.com/orders");
         }
+        let note = (!self.is_given()).then(|| {
+            format!(
+                "without --url and --service the request is {} {url}, which no service matches",
+                self.method
+            )
+        });
         Ok(Subject {
             method: self.method.clone(),
             url,
             service: self.service.clone(),
+            note,
         })
     }
 }
@@ -167,7 +190,7 @@ fn check_service(name: &str, config: &RetryConfig) -> anyhow::Result<()> {
 }
 
 /// A URL of a service: its base, or one that it matches.
-fn url_of(service: &str, tree: &Value) -> Uri {
+pub(crate) fn url_of(service: &str, tree: &Value) -> Uri {
     let service = tree
         .get("services")
         .and_then(|services| services.get(service));

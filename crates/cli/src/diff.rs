@@ -1,9 +1,9 @@
 //! `diff`: what a new document changes, and for whom. The parts that no effective policy shows are compared by path.
 
 use crate::arguments::Form;
-use crate::document::{self, Names};
+use crate::document::{self, Reading};
 use crate::effective;
-use crate::report::{Failure, Report, one_line};
+use crate::report::{Failure, Report, Style, counted, one_line};
 use clap::Args;
 use http_retry::config::RetryConfig;
 use serde_json::{Value, json};
@@ -18,18 +18,22 @@ use std::path::PathBuf;
 /// shows, are compared as they are written.
 #[derive(Debug, Args)]
 pub(crate) struct DiffArguments {
-    /// The document in force
+    /// The document in force; - is stdin
     old: PathBuf,
 
-    /// The document that would replace it
+    /// The document that would replace it; - is stdin
     new: PathBuf,
+
+    /// Exit with 1 if anything changes
+    #[arg(long)]
+    exit_code: bool,
 
     /// The form of the output
     #[arg(long, value_enum, default_value_t)]
     format: Form,
 
     #[command(flatten)]
-    names: Names,
+    reading: Reading,
 }
 
 /// A change of one field; `None` where it is not set. A value that may be a secret is not shown.
@@ -44,8 +48,9 @@ struct Change {
 type Fields = BTreeMap<String, String>;
 
 pub(crate) fn run(arguments: &DiffArguments) -> Result<Report, Failure> {
-    let (old_source, old) = document::load(&arguments.old, &arguments.names)?;
-    let (new_source, new) = document::load(&arguments.new, &arguments.names)?;
+    document::check_stdin(&[arguments.old.clone(), arguments.new.clone()])?;
+    let (old_source, old) = document::load(&arguments.old, &arguments.reading)?;
+    let (new_source, new) = document::load(&arguments.new, &arguments.reading)?;
     let (old, new) = (entries(&old), entries(&new));
     let names =
         |entries: &BTreeMap<String, Fields>| entries.keys().cloned().collect::<BTreeSet<_>>();
@@ -66,13 +71,19 @@ pub(crate) fn run(arguments: &DiffArguments) -> Result<Report, Failure> {
         definitions_of(&new_source.tree),
     );
     changes.extend(changes_of("", &old, &new));
-    Ok(match arguments.format {
-        Form::Text => Report::good(text(&added, &removed, &changes)),
+    let count = added.len() + removed.len() + changes.len();
+    let report = match arguments.format {
+        Form::Text => text(&added, &removed, &changes),
         Form::Json => {
             let changes: Vec<Value> = changes.iter().map(Change::json).collect();
             Report::json(&json!({"added": added, "removed": removed, "changes": changes}))
         }
-    })
+    };
+    let problem = (arguments.exit_code && count > 0).then(|| {
+        let new = document::name(&arguments.new);
+        format!("{new}: {}", counted(count, "change"))
+    });
+    Ok(report.with_problem(problem))
 }
 
 fn entries(config: &RetryConfig) -> BTreeMap<String, Fields> {
@@ -95,16 +106,14 @@ fn changes_of(place: &str, old: &Fields, new: &Fields) -> Vec<Change> {
     changes.collect()
 }
 
-fn text(added: &[String], removed: &[String], changes: &[Change]) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    let all = |names: &[String], what: &str| {
-        let names = names.iter().map(|name| one_line(name));
-        names
-            .map(|name| format!("{name}: {what}"))
-            .collect::<Vec<_>>()
-    };
-    lines.extend(all(added, "added"));
-    lines.extend(all(removed, "removed"));
+fn text(added: &[String], removed: &[String], changes: &[Change]) -> Report {
+    let mut report = Report::default();
+    for name in added {
+        report = report.with(Style::Added, format!("{}: added\n", one_line(name)));
+    }
+    for name in removed {
+        report = report.with(Style::Problem, format!("{}: removed\n", one_line(name)));
+    }
     let mut place = None;
     for change in changes {
         if place != Some(&change.place) {
@@ -113,15 +122,16 @@ fn text(added: &[String], removed: &[String], changes: &[Change]) -> String {
             } else {
                 &change.place
             };
-            lines.push(one_line(title));
+            report = report.with(Style::Title, format!("{}\n", one_line(title)));
             place = Some(&change.place);
         }
-        lines.push(format!("  {}: {}", one_line(&change.field), change.words()));
+        let line = format!("  {}: {}\n", one_line(&change.field), change.words());
+        report = report.with(Style::Plain, line);
     }
-    if lines.is_empty() {
-        lines.push("no change".to_owned());
+    if added.is_empty() && removed.is_empty() && changes.is_empty() {
+        return report.with(Style::Plain, "no change\n");
     }
-    lines.join("\n") + "\n"
+    report
 }
 
 impl Change {

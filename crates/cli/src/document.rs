@@ -1,8 +1,8 @@
 //! Documents in files, with stand-ins for the names that a program would bring.
 
 use crate::report::Failure;
-use anyhow::{Context, anyhow, bail};
-use clap::Args;
+use anyhow::bail;
+use clap::{Args, ValueEnum};
 use http_retry::config::{ConfigErrors, Document, PathProbe, RetryConfig, RetryConfigBuilder};
 use http_retry::fleet::Fleet;
 use http_retry::report::DeadLetter;
@@ -10,9 +10,10 @@ use http_retry::testing::MemoryStore;
 use http_retry::{ConfigError, RetryBudget};
 use serde::de::DeserializeSeed;
 use serde_json::Value;
+use std::fmt::Display;
 use std::fs::File;
-use std::io::Read;
-use std::path::Path;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The most bytes of a document.
@@ -20,9 +21,13 @@ const MAX_BYTES: u64 = 1 << 20;
 /// The name under which a store in memory takes the place of a document's fleet.
 const STAND_IN: &str = "stand-in";
 
-/// Names that a document uses and that the program around it brings.
+/// The way in which documents are read: their syntax, and the names in them that the program around them brings.
 #[derive(Debug, Clone, Default, Args)]
-pub(crate) struct Names {
+pub(crate) struct Reading {
+    /// The syntax of the documents [default: by the end of the name, and YAML, of which JSON is a part, on stdin]
+    #[arg(long, value_enum)]
+    syntax: Option<Syntax>,
+
     /// An observer that the program brings, for `on_exhausted: {dead_letter: NAME}`; may be repeated
     #[arg(long, value_name = "NAME")]
     dead_letter: Vec<String>,
@@ -45,7 +50,7 @@ pub(crate) struct Names {
 /// A document that was read, and not checked.
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
-    format: Format,
+    syntax: Syntax,
     text: String,
     document: Document,
     /// The same as a tree, for what no policy shows; null if JSON has no such tree, as with keys that are numbers.
@@ -53,21 +58,23 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Reads a document: YAML, TOML or JSON by the end of its name.
-    pub(crate) fn read(file: &Path) -> anyhow::Result<Self> {
-        let name = || file.display().to_string();
+    /// Reads the document in a file, or on stdin if that is named `-`.
+    pub(crate) fn read(file: &Path, reading: &Reading) -> Result<Self, Unread> {
+        let unusable =
+            |cause: &dyn Display| Unread::Unusable(Failure::of_input(&name(file), cause));
         let end = file.extension().and_then(|end| end.to_str());
-        let Some(format) = end.and_then(Format::named) else {
-            bail!(
-                "{}: the name must end in .yaml, .yml, .toml or .json",
-                name()
-            );
+        let by_name = end.and_then(Syntax::of_end);
+        let by_name = by_name.or_else(|| is_stdin(file).then_some(Syntax::Yaml));
+        let Some(syntax) = reading.syntax.or(by_name) else {
+            let cause =
+                "the name must end in .yaml, .yml, .toml or .json, or --syntax name the syntax";
+            return Err(unusable(&cause));
         };
-        let text = text_of(file).with_context(name)?;
-        let document = format.document(&text).with_context(name)?;
-        let tree = format.tree(&text);
+        let text = text_of(file).map_err(|error| unusable(&format_args!("{error:#}")))?;
+        let document = syntax.document(&text).map_err(Unread::NoDocument)?;
+        let tree = syntax.tree(&text);
         Ok(Self {
-            format,
+            syntax,
             text,
             document,
             tree,
@@ -75,22 +82,27 @@ impl Source {
     }
 
     /// Puts the document into force as its program would, with its own fleet.
-    pub(crate) fn check(&self, names: &Names) -> Result<RetryConfig, ConfigErrors> {
-        names.builder(&MemoryStore::new()).load(&self.document)
+    pub(crate) fn check(&self, reading: &Reading) -> Result<RetryConfig, ConfigErrors> {
+        reading.builder(&MemoryStore::new()).load(&self.document)
     }
 
     /// The same problems, each with its line and column.
     pub(crate) fn locate(&self, problems: ConfigErrors) -> ConfigErrors {
-        problems.locate(|probe| self.format.place(&self.text, probe))
+        problems.locate(|probe| self.syntax.place(&self.text, probe))
+    }
+
+    /// The line and column of a path, or of the longest part of it that is there.
+    pub(crate) fn place(&self, path: &str) -> Option<(usize, usize)> {
+        PathProbe::place_of(path, |probe| self.syntax.place(&self.text, probe))
     }
 
     /// Puts the document into force, with a fleet on this store in the place of its own.
     pub(crate) fn load(
         &self,
-        names: &Names,
+        reading: &Reading,
         store: &MemoryStore,
     ) -> Result<RetryConfig, ConfigErrors> {
-        let builder = names.builder(store);
+        let builder = reading.builder(store);
         let mut tree = self.tree.clone();
         let Some(fleet) = tree.get_mut("fleet") else {
             return builder.load(&self.document);
@@ -104,23 +116,74 @@ impl Source {
 }
 
 /// Reads a document and puts it into force, with a store in memory in the place of its fleet's.
-pub(crate) fn load(file: &Path, names: &Names) -> Result<(Source, RetryConfig), Failure> {
-    let source = Source::read(file)?;
+pub(crate) fn load(file: &Path, reading: &Reading) -> Result<(Source, RetryConfig), Failure> {
+    let source = Source::read(file, reading).map_err(|unread| unread.failure(file))?;
     // Its own check comes first, since it also looks at the fleet.
-    let config = source.check(names);
-    let config = config.and_then(|_| source.load(names, &MemoryStore::new()));
+    let config = source.check(reading);
+    let config = config.and_then(|_| source.load(reading, &MemoryStore::new()));
     let config = config.map_err(|problems| {
         let first = problems.iter().next().map(ToString::to_string);
         let more = problems.iter().count().saturating_sub(1);
         let more = more.saturating_add(problems.more());
         let located = source.locate(problems);
         let place = located.iter().next().and_then(ConfigError::place);
-        Failure::of_document(file, place, &first.unwrap_or_default(), more)
+        Failure::of_document(&name(file), place, &first.unwrap_or_default(), more)
     })?;
     Ok((source, config))
 }
 
-impl Names {
+/// Returns `true` if this name stands for stdin.
+pub(crate) fn is_stdin(file: &Path) -> bool {
+    file == Path::new("-")
+}
+
+/// Checks that stdin is to be read once.
+pub(crate) fn check_stdin(files: &[PathBuf]) -> Result<(), Failure> {
+    let from_stdin = files.iter().filter(|file| is_stdin(file));
+    if from_stdin.count() > 1 {
+        return Err(Failure::of_input("-", "stdin can be read only once"));
+    }
+    Ok(())
+}
+
+/// The name of a document in the output.
+pub(crate) fn name(file: &Path) -> String {
+    if is_stdin(file) {
+        "stdin".to_owned()
+    } else {
+        file.display().to_string()
+    }
+}
+
+/// The cause for which there is no document.
+#[derive(Debug)]
+pub(crate) enum Unread {
+    /// The file cannot be used.
+    Unusable(Failure),
+    /// The text cannot be parsed.
+    NoDocument(Syntactic),
+}
+
+/// The problem of a text that cannot be parsed.
+#[derive(Debug)]
+pub(crate) struct Syntactic {
+    pub(crate) problem: String,
+    /// The line and column, counted from 1, if the parser names them.
+    pub(crate) place: Option<(usize, usize)>,
+}
+
+impl Unread {
+    fn failure(self, file: &Path) -> Failure {
+        match self {
+            Self::Unusable(failure) => failure,
+            Self::NoDocument(Syntactic { problem, place }) => {
+                Failure::of_document(&name(file), place, &problem, 0)
+            }
+        }
+    }
+}
+
+impl Reading {
     fn builder(&self, store: &MemoryStore) -> RetryConfigBuilder {
         let mut builder = RetryConfig::builder();
         for name in &self.dead_letter {
@@ -143,15 +206,15 @@ impl Names {
 }
 
 /// The syntax of a document.
-#[derive(Debug, Clone, Copy)]
-enum Format {
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Syntax {
     Yaml,
     Toml,
     Json,
 }
 
-impl Format {
-    fn named(end: &str) -> Option<Self> {
+impl Syntax {
+    fn of_end(end: &str) -> Option<Self> {
         match end {
             "yaml" | "yml" => Some(Self::Yaml),
             "toml" => Some(Self::Toml),
@@ -160,21 +223,29 @@ impl Format {
         }
     }
 
-    fn document(self, text: &str) -> anyhow::Result<Document> {
+    fn document(self, text: &str) -> Result<Document, Syntactic> {
         match self {
-            Self::Yaml => Ok(Document::from_text(text, |text| {
-                serde_yaml_ng::from_str(text)
-            })?),
-            Self::Json => Ok(Document::from_text(text, |text| {
-                serde_json::from_str(text)
-            })?),
+            Self::Yaml => Document::from_text(text, serde_yaml_ng::from_str).map_err(
+                |error: serde_yaml_ng::Error| Syntactic {
+                    problem: error.to_string(),
+                    place: error.location().map(|at| (at.line(), at.column())),
+                },
+            ),
+            Self::Json => Document::from_text(text, serde_json::from_str).map_err(
+                |error: serde_json::Error| Syntactic {
+                    problem: error.to_string(),
+                    place: Some((error.line(), error.column())).filter(|(line, _)| *line > 0),
+                },
+            ),
             // The error's text is several lines, of which one is the document's own.
             Self::Toml => Document::from_text(text, toml::from_str).map_err(|error| {
                 let words = error.message();
-                match place_in_toml(text, &error) {
-                    Some((line, column)) => anyhow!("{words} at line {line} column {column}"),
-                    None => anyhow!("{words}"),
-                }
+                let place = place_in_toml(text, &error);
+                let problem = match place {
+                    Some((line, column)) => format!("{words} at line {line} column {column}"),
+                    None => words.to_owned(),
+                };
+                Syntactic { problem, place }
             }),
         }
     }
@@ -219,11 +290,15 @@ fn place_in_toml(text: &str, error: &toml::de::Error) -> Option<(usize, usize)> 
     Some((line, column))
 }
 
-/// The text of a file, without a byte order mark.
+/// The text of a file or of stdin, without a byte order mark.
 fn text_of(file: &Path) -> anyhow::Result<String> {
     let mut text = String::new();
     let most = MAX_BYTES.saturating_add(1);
-    File::open(file)?.take(most).read_to_string(&mut text)?;
+    if is_stdin(file) {
+        io::stdin().lock().take(most).read_to_string(&mut text)?;
+    } else {
+        File::open(file)?.take(most).read_to_string(&mut text)?;
+    }
     if text.len() as u64 > MAX_BYTES {
         bail!("it has more than {MAX_BYTES} bytes");
     }

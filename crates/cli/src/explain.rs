@@ -1,9 +1,9 @@
 //! `explain`: the policy that a request meets.
 
 use crate::arguments::{Form, Subject, Target};
-use crate::document::{self, Names};
+use crate::document::{self, Reading};
 use crate::effective::{self, Wait};
-use crate::report::{Failure, Report};
+use crate::report::{Failure, Report, Style};
 use crate::units::short;
 use clap::Args;
 use http_retry::config::RetryConfig;
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// Without --url and --service, every service and route of the document is explained.
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArguments {
-    /// The document
+    /// The document; - is stdin
     file: PathBuf,
 
     #[command(flatten)]
@@ -27,17 +27,21 @@ pub(crate) struct ExplainArguments {
     format: Form,
 
     #[command(flatten)]
-    names: Names,
+    reading: Reading,
 }
 
 pub(crate) fn run(arguments: &ExplainArguments) -> Result<Report, Failure> {
-    let (source, config) = document::load(&arguments.file, &arguments.names)?;
+    let (source, config) = document::load(&arguments.file, &arguments.reading)?;
     let entries = config.routes();
     if !arguments.target.is_given() {
         return Ok(match arguments.format {
             Form::Text => {
-                let texts: Vec<String> = entries.iter().map(text).collect();
-                Report::good(texts.join("\n"))
+                let mut report = Report::default();
+                for (index, entry) in entries.iter().enumerate() {
+                    let gap = if index > 0 { "\n" } else { "" };
+                    report = report.with(Style::Plain, gap).and(text(entry));
+                }
+                report
             }
             Form::Json => {
                 let entries: Vec<Value> = entries.iter().map(effective::json).collect();
@@ -50,7 +54,7 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<Report, Failure> {
     Ok(match arguments.format {
         Form::Text => {
             let text = entry.as_ref().map(text).unwrap_or_default();
-            Report::good(format!("{}\n\n{text}", subject.words()))
+            Report::text(format!("{}\n\n", subject.words())).and(text)
         }
         Form::Json => {
             let entry = entry.as_ref().map(effective::json);
@@ -68,7 +72,7 @@ pub(crate) fn entry_of(subject: &Subject, config: &RetryConfig) -> Option<RouteS
     entries.find(|entry| entry.service.as_deref() == name && entry.policy.explain() == explained)
 }
 
-fn text(entry: &RouteSummary) -> String {
+fn text(entry: &RouteSummary) -> Report {
     let policy = entry.policy.explain();
     let waits = effective::schedule(&entry.policy);
     let waits: Vec<String> = waits.iter().map(line).collect();
@@ -78,13 +82,16 @@ fn text(entry: &RouteSummary) -> String {
         waits.join("\n")
     };
     let worst = &entry.worst_case;
-    format!(
-        "{}\nbudget: {}\nworst case, failovers included: {} attempts, {}\nown waits:\n{waits}\npolicy {policy}",
-        effective::name(entry),
+    let name = format!("{}\n", effective::name(entry));
+    let costs = format!(
+        "budget: {}\nworst case, failovers included: {} attempts, {}\nown waits:\n{waits}\npolicy {policy}",
         effective::budget(entry),
         effective::attempts(worst),
         effective::time(worst),
-    )
+    );
+    Report::default()
+        .with(Style::Title, name)
+        .with(Style::Plain, costs)
 }
 
 fn line(wait: &Wait) -> String {

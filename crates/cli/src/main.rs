@@ -8,14 +8,15 @@ mod effective;
 mod explain;
 mod replay;
 mod report;
+mod shell;
 mod storm;
 mod units;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
 use clap::error::ErrorKind;
-use report::{Failure, Report};
-use std::fmt;
+use http_retry::config::RetryConfig;
+use report::{Failure, Report, Style};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -30,28 +31,35 @@ fn main() -> ExitCode {
         Command::Diff(arguments) => diff::run(arguments),
         Command::Replay(arguments) => replay::run(arguments),
         Command::Storm(arguments) => storm::run(arguments),
+        Command::Schema => Ok(Report::own(RetryConfig::json_schema() + "\n")),
+        Command::Completions(arguments) => Ok(shell::completions(arguments)),
+        Command::Man(arguments) => shell::man(arguments),
     };
     match result {
         Ok(report) => print(&report),
         Err(Failure { code, line }) => {
-            tell(format_args!("http-retry: {line}"));
+            tell(Style::Problem, &line);
             ExitCode::from(code)
         }
     }
 }
 
-/// Prints a report. A reader that has gone, such as `head`, is no failure.
+/// Prints a report, in colour on a terminal unless `NO_COLOR` is set. A reader that has gone, such as `head`, is no
+/// failure.
 fn print(report: &Report) -> ExitCode {
-    match io::stdout().write_all(report.text.as_bytes()) {
+    match report.write(&mut anstream::stdout().lock()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            tell(format_args!("http-retry: stdout: {error}"));
+            tell(Style::Problem, &format!("stdout: {error}"));
             return ExitCode::from(report::UNUSABLE);
         }
         _ => {}
     }
+    for note in &report.notes {
+        tell(Style::Title, note);
+    }
     match &report.problem {
         Some(problem) => {
-            tell(format_args!("http-retry: {problem}"));
+            tell(Style::Problem, problem);
             ExitCode::from(report::PROBLEM)
         }
         None => ExitCode::SUCCESS,
@@ -60,36 +68,44 @@ fn print(report: &Report) -> ExitCode {
 
 /// Prints the help that was asked for, or one line on what is wrong with the arguments.
 fn unusable(error: &clap::Error) -> ExitCode {
-    let text = error.to_string();
     if !error.use_stderr() {
         // A reader that has gone is no failure.
-        let _ = io::stdout().write_all(text.as_bytes());
+        let _ = write!(anstream::stdout(), "{}", error.render().ansi());
         return ExitCode::SUCCESS;
     }
-    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        tell(format_args!(
-            "http-retry: name a command: check, explain, diff, replay or storm"
-        ));
-        return ExitCode::from(report::UNUSABLE);
-    }
-    // The lines below are a usage and hints, which --help has too.
-    let is_hint = |line: &&str| {
-        ["Usage:", "tip:", "For more"]
+    let line = if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        "name a command: check, explain, diff, replay, storm, schema, completions or man".to_owned()
+    } else {
+        misuse(&error.to_string())
+    };
+    tell(Style::Problem, &line);
+    ExitCode::from(report::UNUSABLE)
+}
+
+/// What is wrong with the arguments, and the tips for it, on one line.
+fn misuse(text: &str) -> String {
+    // The lines below are a usage, which --help has too.
+    let is_usage = |line: &&str| {
+        ["Usage:", "For more"]
             .iter()
-            .any(|hint| line.starts_with(hint))
+            .any(|start| line.starts_with(start))
     };
     let lines = text
         .lines()
         .map(str::trim)
-        .take_while(|line| !is_hint(line));
-    let words: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+        .take_while(|line| !is_usage(line));
+    let (tips, words): (Vec<&str>, Vec<&str>) = lines
+        .filter(|line| !line.is_empty())
+        .partition(|line| line.starts_with("tip:"));
     let line = words.join(" ");
     let line = line.strip_prefix("error: ").unwrap_or(&line);
-    tell(format_args!("http-retry: {line}"));
-    ExitCode::from(report::UNUSABLE)
+    let tips = tips.iter().map(|tip| format!(" ({tip})"));
+    tips.fold(line.to_owned(), |line, tip| line + &tip)
 }
 
 /// Prints a line on stderr, if anybody can read it.
-fn tell(line: fmt::Arguments<'_>) {
-    let _ = writeln!(io::stderr(), "{}", report::one_line(&line.to_string()));
+fn tell(style: Style, line: &str) {
+    let mut stderr = anstream::stderr().lock();
+    let _ = style.write(&mut stderr, "http-retry:");
+    let _ = writeln!(stderr, " {}", report::one_line(line));
 }

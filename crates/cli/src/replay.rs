@@ -3,9 +3,9 @@
 mod recording;
 
 use crate::arguments::{Form, Subject, Target};
-use crate::document::{self, Names};
+use crate::document::{self, Reading};
 use crate::effective::millis;
-use crate::report::{Failure, Report, Table};
+use crate::report::{Failure, Report, Style, Table, one_line};
 use crate::units::short;
 use bytes::Bytes;
 use clap::Args;
@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, UNIX_EPOCH};
 use tokio::sync::Notify;
-use tower::{Layer, ServiceExt, service_fn};
+use tower::{BoxError, Layer, ServiceExt, service_fn};
 
 /// Show what a document would do with recorded responses
 ///
@@ -52,7 +52,7 @@ pub(crate) struct ReplayArguments {
     format: Form,
 
     #[command(flatten)]
-    names: Names,
+    reading: Reading,
 }
 
 /// The events of one call, shared with its observer.
@@ -65,7 +65,28 @@ struct Notes {
     /// The host and port of each attempt.
     hosts: Vec<String>,
     end: Option<RetryReport>,
+    /// What the caller gets, once the call has ended.
+    result: Option<CallResult>,
 }
+
+/// What a caller gets from a call.
+#[derive(Debug)]
+enum CallResult {
+    /// A response of the recording, by its number, counted from 1.
+    Recorded {
+        number: usize,
+        status: u16,
+    },
+    /// A response that the document makes.
+    Made {
+        status: u16,
+    },
+    Error(String),
+}
+
+/// Marks a response by its number in the recording.
+#[derive(Debug, Clone, Copy)]
+struct Number(usize);
 
 /// An attempt, and the wait before the next one.
 #[derive(Debug)]
@@ -75,7 +96,11 @@ struct Step {
 }
 
 pub(crate) fn run(arguments: &ReplayArguments) -> Result<Report, Failure> {
-    let (source, config) = document::load(&arguments.file, &arguments.names)?;
+    if document::is_stdin(&arguments.file) {
+        let cause = "stdin has the responses: write the document into a file";
+        return Err(Failure::of_input("-", cause));
+    }
+    let (source, config) = document::load(&arguments.file, &arguments.reading)?;
     let subject = arguments.target.subject(&config, &source.tree)?;
     let request = subject.request()?.map(|()| Full::default());
     let recorded = read().map_err(|cause| Failure::of_input("stdin", cause))?;
@@ -83,13 +108,25 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<Report, Failure> {
     let wall = recorded.iter().find_map(date);
     let wall = wall.unwrap_or_else(|| TokioRuntime.moment().wall);
     let journal = Journal::default();
+    let service = subject.route(&config).name().map(ToString::to_string);
+    let exhausted = on_exhausted(&subject, &config);
     let story = |runtime| play(&config, runtime, journal.clone(), request, recorded);
     simulate(arguments.seed, wall, story).map_err(|cause| Failure::of_input("replay", cause))?;
     let notes = journal.lock();
-    Ok(match arguments.format {
-        Form::Text => Report::good(text(&subject, &notes, count)),
-        Form::Json => Report::json(&json_of(&subject, &notes, count)),
-    })
+    let service = service.as_deref();
+    let report = match arguments.format {
+        Form::Text => text(&subject, service, exhausted.as_deref(), &notes, count),
+        Form::Json => Report::json(&json_of(&subject, service, &notes, count)),
+    };
+    Ok(report.with_note(subject.note))
+}
+
+/// What the policy does once retries are exhausted, in its own words, if the document says it.
+fn on_exhausted(subject: &Subject, config: &RetryConfig) -> Option<String> {
+    let route = subject.route(config);
+    let mut origins = route.policy().origins();
+    let (_, action, _) = origins.find(|(field, ..)| *field == "on_exhausted")?;
+    Some(action.to_owned())
 }
 
 fn read() -> Result<Vec<Recorded>, String> {
@@ -118,30 +155,34 @@ async fn play(
     recorded: Vec<Recorded>,
 ) {
     let ended = Arc::new(Notify::new());
-    let recorded = Arc::new(Mutex::new(recorded.into_iter()));
+    let recorded = Arc::new(Mutex::new((1..).zip(recorded)));
     let (end, notes) = (Arc::clone(&ended), journal.clone());
     let client = service_fn(move |request: Request<Full<Bytes>>| {
         let next = lock(&recorded).next();
         let (end, notes) = (Arc::clone(&end), notes.clone());
         async move {
-            let Some(next) = next else {
+            let Some((number, next)) = next else {
                 end.notify_one();
                 return std::future::pending().await;
             };
             notes.lock().hosts.push(host(&request));
             match next {
-                Recorded::Response(response) => Ok(response.map(Full::new)),
+                Recorded::Response(mut response) => {
+                    response.extensions_mut().insert(Number(number));
+                    Ok(response.map(Full::new))
+                }
                 Recorded::Error(kind) => Err(io::Error::from(kind)),
             }
         }
     });
-    let observer = move |event: &RetryEvent<'_>| journal.note(event);
+    let observed = journal.clone();
+    let observer = move |event: &RetryEvent<'_>| observed.note(event);
     let layer = RetryLayer::from_config(config)
         .runtime(runtime)
         .observe(observer);
     let call = layer.layer(client).oneshot(request);
     tokio::select! {
-        result = call => drop(result.map(Response::into_parts)),
+        result = call => journal.lock().result = Some(CallResult::of(result)),
         () = ended.notified() => {}
     }
 }
@@ -156,6 +197,39 @@ fn host(request: &Request<Full<Bytes>>) -> String {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl CallResult {
+    fn of<B>(result: Result<Response<B>, BoxError>) -> Self {
+        let response = match result {
+            Ok(response) => response,
+            Err(error) => return Self::Error(error.to_string()),
+        };
+        let status = response.status().as_u16();
+        match response.extensions().get() {
+            Some(Number(number)) => Self::Recorded {
+                number: *number,
+                status,
+            },
+            None => Self::Made { status },
+        }
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Self::Recorded { number, status } => format!("response {number}, {status}"),
+            Self::Made { status } => format!("{status}, a response of the document"),
+            Self::Error(error) => format!("the error {error:?}"),
+        }
+    }
+
+    fn json(&self) -> Value {
+        match self {
+            Self::Recorded { number, status } => json!({"response": number, "status": status}),
+            Self::Made { status } => json!({"response": null, "status": status}),
+            Self::Error(error) => json!({"error": error}),
+        }
+    }
 }
 
 impl Journal {
@@ -181,7 +255,13 @@ impl Journal {
     }
 }
 
-fn text(subject: &Subject, notes: &Notes, count: usize) -> String {
+fn text(
+    subject: &Subject,
+    service: Option<&str>,
+    exhausted: Option<&str>,
+    notes: &Notes,
+    count: usize,
+) -> Report {
     let mut table = Table::new(&[
         "attempt", "at", "host", "response", "class", "reason", "asks for", "decision",
     ]);
@@ -215,7 +295,21 @@ fn text(subject: &Subject, notes: &Notes, count: usize) -> String {
         1 => "1 response was not asked for.\n".to_owned(),
         unused => format!("{unused} responses were not asked for.\n"),
     };
-    format!("{}\n\n{table}\n{end}\n{unused}", subject.words())
+    let service = one_line(service.unwrap_or("none"));
+    let is_exhausted = notes
+        .end
+        .as_ref()
+        .is_some_and(|report| report.stop().is_exhausted());
+    let exhausted = exhausted.filter(|_| is_exhausted);
+    let exhausted = exhausted.map(|action| format!(" (on_exhausted: {})", one_line(action)));
+    let gets = notes.result.as_ref().map(|result| {
+        let exhausted = exhausted.as_deref().unwrap_or_default();
+        format!("the caller gets: {}{exhausted}\n", result.words())
+    });
+    Report::text(format!("{}\nservice: {service}\n\n", subject.words()))
+        .with_table(&table)
+        .with(Style::Title, format!("\n{}", gets.unwrap_or_default()))
+        .with(Style::Plain, format!("{end}\n{unused}"))
 }
 
 fn ended(attempt: &AttemptReport) -> String {
@@ -244,7 +338,7 @@ fn decision(step: &Step, next: Option<&String>, notes: &Notes) -> String {
     }
 }
 
-fn json_of(subject: &Subject, notes: &Notes, count: usize) -> Value {
+fn json_of(subject: &Subject, service: Option<&str>, notes: &Notes, count: usize) -> Value {
     let steps = notes.steps.iter().zip(&notes.hosts).map(|(step, host)| {
         let attempt = &step.attempt;
         json!({
@@ -267,10 +361,12 @@ fn json_of(subject: &Subject, notes: &Notes, count: usize) -> Value {
     let tokens = report.and_then(RetryReport::tokens_left);
     json!({
         "request": subject.json(),
+        "service": service,
         "attempts": steps.collect::<Vec<_>>(),
         "stop": report.map(|report| report.stop().to_string()),
         "stopped_by": report.and_then(RetryReport::stopped_by),
         "tokens_left": tokens.map(|tokens| tokens.to_string()),
+        "caller_gets": notes.result.as_ref().map(CallResult::json),
         "unused_responses": count.saturating_sub(notes.hosts.len()),
     })
 }

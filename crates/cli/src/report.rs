@@ -1,7 +1,8 @@
 //! The results of a command: a report, and the columns of text in it, or a failure.
 
+use anstyle::AnsiColor;
 use std::fmt;
-use std::path::Path;
+use std::io;
 
 /// The exit code if the document has problems, or the service does not recover under it.
 pub(crate) const PROBLEM: u8 = 1;
@@ -9,24 +10,30 @@ pub(crate) const PROBLEM: u8 = 1;
 pub(crate) const UNUSABLE: u8 = 2;
 
 /// The text of a command.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Report {
-    /// For stdout.
-    pub(crate) text: String,
+    /// For stdout, in order, without a character that a terminal would obey.
+    parts: Vec<(Style, String)>,
+    /// Lines for stderr that are no problem.
+    pub(crate) notes: Vec<String>,
     /// A line for stderr; with it the exit code is [`PROBLEM`].
     pub(crate) problem: Option<String>,
 }
 
+/// The look of a text on a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    Plain,
+    Title,
+    Added,
+    Warning,
+    Problem,
+}
+
 impl Report {
-    pub(crate) fn good(text: String) -> Self {
-        Self {
-            text: escaped(
-                text,
-                |c| c != '\n' && is_control(c),
-                |c| c.escape_default().to_string(),
-            ),
-            problem: None,
-        }
+    /// A report of this text.
+    pub(crate) fn text(text: String) -> Self {
+        Self::default().with(Style::Plain, text)
     }
 
     /// A report of this JSON.
@@ -37,14 +44,94 @@ impl Report {
             |c| c != '\n' && is_control(c),
             |c| format!("\\u{:04x}", u32::from(c)),
         );
+        Self::text(text)
+    }
+
+    /// A report of a text that no document is part of, as it is.
+    pub(crate) fn own(text: String) -> Self {
         Self {
-            text,
-            problem: None,
+            parts: vec![(Style::Plain, text)],
+            ..Self::default()
         }
+    }
+
+    /// Adds a text.
+    pub(crate) fn with(mut self, style: Style, text: impl Into<String>) -> Self {
+        let text = escaped(
+            text.into(),
+            |c| c != '\n' && is_control(c),
+            |c| c.escape_default().to_string(),
+        );
+        self.parts.push((style, text));
+        self
+    }
+
+    /// Adds a table, with its titles as such.
+    pub(crate) fn with_table(self, table: &Table) -> Self {
+        let text = table.to_string();
+        let end = text
+            .find('\n')
+            .map_or(text.len(), |end| end.saturating_add(1));
+        let (titles, rows) = text.split_at(end);
+        self.with(Style::Title, titles).with(Style::Plain, rows)
+    }
+
+    /// Adds what another report says.
+    pub(crate) fn and(mut self, mut other: Self) -> Self {
+        self.parts.append(&mut other.parts);
+        self.notes.append(&mut other.notes);
+        self.problem = self.problem.or(other.problem);
+        self
+    }
+
+    pub(crate) fn with_note(mut self, note: Option<String>) -> Self {
+        self.notes.extend(note);
+        self
     }
 
     pub(crate) fn with_problem(self, problem: Option<String>) -> Self {
         Self { problem, ..self }
+    }
+
+    /// Writes the text, with the codes of its styles.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub(crate) fn write(&self, to: &mut impl io::Write) -> io::Result<()> {
+        for (style, text) in &self.parts {
+            style.write(to, text)?;
+        }
+        to.flush()
+    }
+}
+
+impl Style {
+    /// Writes a text in this style. Lines end in none, so that it can be cut between lines.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub(crate) fn write(self, to: &mut impl io::Write, text: &str) -> io::Result<()> {
+        let codes = match self {
+            Self::Plain => return to.write_all(text.as_bytes()),
+            Self::Title => anstyle::Style::new().bold(),
+            Self::Added => AnsiColor::Green.on_default(),
+            Self::Warning => AnsiColor::Yellow.on_default(),
+            Self::Problem => AnsiColor::Red.on_default().bold(),
+        };
+        for line in text.split_inclusive('\n') {
+            let (line, end) = match line.strip_suffix('\n') {
+                Some(line) => (line, "\n"),
+                None => (line, ""),
+            };
+            if line.is_empty() {
+                to.write_all(end.as_bytes())?;
+            } else {
+                write!(to, "{codes}{line}{codes:#}{end}")?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -53,6 +140,12 @@ pub(crate) fn one_line(text: &str) -> String {
     escaped(text.to_owned(), is_control, |c| {
         c.escape_default().to_string()
     })
+}
+
+/// A number of things: `1 problem`, `2 problems`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
 }
 
 /// A control character, or one that breaks a line, or changes the direction of what follows.
@@ -100,12 +193,11 @@ impl Failure {
 
     /// A document has problems, this one at this line and column, and so many more.
     pub(crate) fn of_document(
-        file: &Path,
+        file: &str,
         place: Option<(usize, usize)>,
         first: &str,
         more: usize,
     ) -> Self {
-        let file = file.display();
         let place = place.map(|(line, column)| format!(":{line}:{column}"));
         let place = place.unwrap_or_default();
         let more = match more {

@@ -4,7 +4,7 @@ mod numbers;
 mod picture;
 
 use crate::arguments::{Form, Subject, Target};
-use crate::document::{self, Names, Source};
+use crate::document::{self, Reading, Source};
 use crate::report::{Failure, Report};
 use crate::units::{self, Quota, Rate, short};
 use clap::Args;
@@ -21,6 +21,11 @@ use std::time::Duration;
 
 /// The most calls of a storm.
 const MAX_CALLS: f64 = 500_000.0;
+/// The numbers of a storm for which no others are given: calls per second, the time of the trouble, and that after which
+/// callers give up an attempt.
+const RATE: f64 = 100.0;
+const OUTAGE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(1);
 /// A storm that is over leaves the server well for so long before the end.
 const WELL: Duration = Duration::from_secs(5);
 
@@ -34,11 +39,11 @@ const WELL: Duration = Duration::from_secs(5);
 /// The exit code is 1 if the service does not recover under the document although it does without retries.
 #[derive(Debug, Args)]
 pub(crate) struct StormArguments {
-    /// The document
+    /// The document; - is stdin
     file: PathBuf,
 
     /// The rate of calls of all processes together, 5/s to 5,000/s
-    #[arg(long, default_value = "100/s", value_parser = units::rate)]
+    #[arg(long, default_value_t = Rate { per_second: RATE }, value_parser = units::rate)]
     rate: Rate,
 
     /// The time of the trouble, 100ms to 5m
@@ -91,13 +96,76 @@ pub(crate) struct StormArguments {
     format: Form,
 
     #[command(flatten)]
-    names: Names,
+    reading: Reading,
+}
+
+/// The attempts per call in an outage from which on retries make it worse.
+const MAX_AMPLIFICATION: f64 = 2.0;
+
+/// The result of the storms of the default numbers for one service: an outage and a stall.
+pub(crate) fn trial(
+    source: &Source,
+    reading: &Reading,
+    config: &RetryConfig,
+    subject: &Subject,
+) -> Result<Option<String>, Failure> {
+    for fault in [Fault::Outage, Fault::Stall] {
+        let lasts = OUTAGE;
+        let storm = Storm {
+            request: subject.request()?,
+            rate: RATE,
+            processes: 1,
+            fault,
+            lasts,
+            after: after(lasts, fault),
+            patience: TIMEOUT,
+            seed: 1,
+        };
+        let play = |retries: &mut dyn FnMut(&LabRuntime) -> Retries| {
+            let after = storm.play(retries);
+            let after = after.map_err(|cause| Failure::of_input("storm", cause))?;
+            Ok::<_, Failure>(Numbers::of("", &storm, &after))
+        };
+        let mut processes = Processes {
+            source,
+            reading,
+            store: None,
+            config,
+        };
+        let document = play(&mut |runtime| processes.layer(runtime))?;
+        let what = match fault {
+            Fault::Stall => "a stall",
+            _ => "an outage",
+        };
+        if document.amplification >= MAX_AMPLIFICATION {
+            return Ok(Some(format!(
+                "{what} of {} sees {:.1} attempts per call: give it a smaller budget or fewer attempts",
+                short(lasts),
+                document.amplification
+            )));
+        }
+        if document.recovery.is_none() && play(&mut |_| Retries::None)?.recovery.is_some() {
+            return Ok(Some(format!(
+                "the service does not recover from {what} of {}, and does without retries",
+                short(lasts)
+            )));
+        }
+    }
+    Ok(None)
+}
+
+/// The time after the trouble in which calls are made, unless it is given.
+fn after(outage: Duration, fault: Fault) -> Duration {
+    let outages = if fault == Fault::Stall { 8 } else { 3 };
+    (outage * outages)
+        .max(Duration::from_secs(30))
+        .min(units::AFTER.1)
 }
 
 /// A document in force in each of many processes.
 struct Processes<'a> {
     source: &'a Source,
-    names: &'a Names,
+    reading: &'a Reading,
     /// The store of the document's fleet, once there is a clock for it.
     store: Option<MemoryStore>,
     config: &'a RetryConfig,
@@ -115,12 +183,12 @@ pub(crate) fn run(arguments: &StormArguments) -> Result<Report, Failure> {
             cause,
         ));
     }
-    let (source, config) = document::load(&arguments.file, &arguments.names)?;
+    let (source, config) = document::load(&arguments.file, &arguments.reading)?;
     let subject = arguments.target.subject(&config, &source.tree)?;
     let storm = arguments.storm(&subject)?;
     let mut processes = Processes {
         source: &source,
-        names: &arguments.names,
+        reading: &arguments.reading,
         store: None,
         config: &config,
     };
@@ -128,19 +196,20 @@ pub(crate) fn run(arguments: &StormArguments) -> Result<Report, Failure> {
         retries: arguments.loop_retries.into(),
         first_wait: arguments.loop_wait,
     };
-    let progress = progress();
-    let play = |name: &str, retries: &mut dyn FnMut(&LabRuntime) -> Retries| {
+    let progress = progress(&storm);
+    let seconds = storm.end().as_secs();
+    let play = |index: u64, name: &str, retries: &mut dyn FnMut(&LabRuntime) -> Retries| {
         progress.set_message(name.to_owned());
-        let after = storm
-            .play(retries)
-            .map_err(|cause| Failure::of_input("storm", cause))?;
-        progress.inc(1);
+        let start = index * seconds;
+        let watch = |now: Duration| progress.set_position(start + now.as_secs());
+        let after = storm.play_watched(retries, watch);
+        let after = after.map_err(|cause| Failure::of_input("storm", cause))?;
         Ok::<_, Failure>(Numbers::of(name, &storm, &after))
     };
     let all = [
-        play("no retries", &mut |_| Retries::None)?,
-        play("the document", &mut |runtime| processes.layer(runtime))?,
-        play("a plain loop", &mut |_| Retries::Plain(plain))?,
+        play(0, "no retries", &mut |_| Retries::None)?,
+        play(1, "the document", &mut |runtime| processes.layer(runtime))?,
+        play(2, "a plain loop", &mut |_| Retries::Plain(plain))?,
     ];
     progress.finish_and_clear();
     if let Some(file) = &arguments.svg {
@@ -149,10 +218,12 @@ pub(crate) fn run(arguments: &StormArguments) -> Result<Report, Failure> {
         drawn.map_err(|cause| Failure::of_input(&file.display().to_string(), cause))?;
     }
     let report = match arguments.format {
-        Form::Text => Report::good(arguments.text(&subject, &all)),
+        Form::Text => Report::text(arguments.text(&subject, &all)),
         Form::Json => Report::json(&arguments.json(&subject, &storm, &all)),
     };
-    Ok(report.with_problem(arguments.problem(&all)))
+    Ok(report
+        .with_problem(arguments.problem(&all))
+        .with_note(subject.note))
 }
 
 impl Processes<'_> {
@@ -162,7 +233,7 @@ impl Processes<'_> {
             .store
             .get_or_insert_with(|| MemoryStore::on(runtime.clone()));
         // It was loaded before, so it is good.
-        let config = self.source.load(self.names, store);
+        let config = self.source.load(self.reading, store);
         let config = config.unwrap_or_else(|_| self.config.clone());
         let layer = RetryLayer::from_config(&config).runtime(runtime.clone());
         Retries::Layer(Box::new(layer))
@@ -171,21 +242,17 @@ impl Processes<'_> {
 
 impl StormArguments {
     fn storm(&self, subject: &Subject) -> Result<Storm, Failure> {
-        let after = self.after.unwrap_or_else(|| {
-            let outages = if self.stall { 8 } else { 3 };
-            (self.outage * outages)
-                .max(Duration::from_secs(30))
-                .min(units::AFTER.1)
-        });
+        let fault = match self.limit {
+            Some(Quota { calls, length }) => Fault::Limit { calls, length },
+            None if self.stall => Fault::Stall,
+            None => Fault::Outage,
+        };
+        let after = self.after.unwrap_or_else(|| after(self.outage, fault));
         let storm = Storm {
             request: subject.request()?,
             rate: self.rate.per_second,
             processes: self.processes.into(),
-            fault: match self.limit {
-                Some(Quota { calls, length }) => Fault::Limit { calls, length },
-                None if self.stall => Fault::Stall,
-                None => Fault::Outage,
-            },
+            fault,
             lasts: self.outage,
             after,
             patience: self.timeout,
@@ -250,7 +317,7 @@ impl StormArguments {
         is_drowned.then(|| {
             format!(
                 "{}: the service does not recover within {} after the outage, and does without retries",
-                self.file.display(),
+                document::name(&self.file),
                 short(document.watched)
             )
         })
@@ -280,10 +347,11 @@ fn is_hard_link(_: &Path, _: &Path) -> bool {
     false
 }
 
-/// A progress bar on stderr, if that is a terminal.
-fn progress() -> ProgressBar {
-    let bar = ProgressBar::new(3);
-    let style = ProgressStyle::with_template("{bar:20} {pos}/{len} {msg}");
+/// A progress bar on stderr, if that is a terminal: the simulated seconds of all three contenders, and an estimate of the
+/// time left.
+fn progress(storm: &Storm) -> ProgressBar {
+    let bar = ProgressBar::new(storm.end().as_secs() * 3);
+    let style = ProgressStyle::with_template("{bar:20} {percent}% {msg}, about {eta} left");
     if let Ok(style) = style {
         bar.set_style(style);
     }

@@ -201,3 +201,72 @@ fn problems_are_json_for_programs() {
     assert_eq!(good["problems"].as_array().map(Vec::len), Some(0));
     assert_eq!(good["entries"][0]["worst_case"]["attempts"], 4);
 }
+
+/// The paths, lines and first words of the warnings of `odd.yaml` that need no storm.
+const ODD: [(&str, u64, &str); 4] = [
+    ("budgets.spare", 5, "no service uses this budget"),
+    ("policies.forgotten", 10, "no service uses this policy"),
+    (
+        "services.orders",
+        13,
+        "it fails over to again, which is the same server",
+    ),
+    (
+        "services.unmet",
+        19,
+        "it has no match, and no failover leads to it",
+    ),
+];
+
+#[test]
+fn a_good_document_is_warned_of_what_is_likely_not_meant() {
+    let file = document("odd.yaml");
+    let outcome = run(&["check", &file]);
+    assert_eq!((outcome.code, &*outcome.stderr), (0, ""));
+    let warnings: Vec<&str> = outcome
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("warning: "))
+        .collect();
+    assert_eq!(warnings.len(), ODD.len(), "{}", outcome.stdout);
+    let json = run(&["check", "--format", "json", &file]).json();
+    for ((line, found), (path, row, words)) in warnings
+        .iter()
+        .zip(json["warnings"].as_array().unwrap())
+        .zip(ODD)
+    {
+        assert!(
+            line.starts_with(&format!("warning: {path}: {words}")),
+            "{line}"
+        );
+        assert!(line.contains(&format!("(line {row}, column ")), "{line}");
+        assert_eq!(
+            (&found["path"], &found["line"]),
+            (&path.into(), &row.into())
+        );
+    }
+    for name in SHOWN {
+        let shown = run(&[&["check", &shown(name)][..], &BROUGHT].concat()).stdout;
+        assert!(!shown.contains("warning: "), "{name}: {shown}");
+    }
+}
+
+#[test]
+fn a_strict_check_puts_each_service_into_a_storm() {
+    let file = document("odd.yaml");
+    let outcome = run(&["check", "--strict", &file]);
+    assert_eq!(outcome.code, 1);
+    assert_eq!(outcome.stderr, format!("http-retry: {file}: 6 warnings\n"));
+    let line = outcome
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("warning: services.flooded: "));
+    assert!(
+        line.is_some_and(|line| line.contains("attempts per call") && line.contains("(line 20, ")),
+        "{}",
+        outcome.stdout
+    );
+    let good = document("good.yaml");
+    let good = run(&["check", "--strict", &good, &shown("three_apis")]);
+    assert_eq!((good.code, &*good.stderr), (0, ""), "{}", good.stdout);
+}

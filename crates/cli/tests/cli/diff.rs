@@ -101,3 +101,21 @@ fn a_changed_body_or_header_is_told_but_not_shown() {
     );
     assert!(!outcome.stdout.contains("hush"));
 }
+
+#[test]
+fn the_exit_code_says_if_anything_changes() {
+    let (old, new) = (document("good.yaml"), document("twenty_attempts.yaml"));
+    let same = run(&["diff", "--exit-code", &old, &old]);
+    assert_eq!((same.code, &*same.stderr), (0, ""));
+    for form in ["text", "json"] {
+        let outcome = run(&["diff", "--exit-code", &old, &new, "--format", form]);
+        assert_eq!(outcome.code, 1);
+        let start = format!("http-retry: {new}: ");
+        assert!(
+            outcome.stderr.starts_with(&start) && outcome.stderr.ends_with(" changes\n"),
+            "{}",
+            outcome.stderr
+        );
+    }
+    assert_eq!(run(&["diff", &old, &new]).code, 0);
+}

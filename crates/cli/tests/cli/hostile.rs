@@ -31,6 +31,9 @@ impl Drop for Folder {
 /// A line break, an escape, a delete, a C1 control, a line separator and an override of direction, as JSON writes them.
 const HOSTILE: &str = r"a\nfake: added\u001b[2J\u007f\u009b1m\u2028\u202eb";
 
+/// A name may hold a line separator and an override of direction.
+const ODD_NAME: &str = r"a\u2028\u202eb";
+
 /// One line for each line that a command means, and nothing that a terminal obeys.
 fn is_plain(outcome: &Outcome) {
     for text in [&outcome.stdout, &outcome.stderr] {
@@ -58,8 +61,14 @@ fn no_command_prints_what_a_terminal_obeys() {
         "broken.json",
         &format!(r#"{{"version": 1, "{HOSTILE}": 1, "retry": {{"{HOSTILE}": "{HOSTILE}"}}}}"#),
     );
+    let odd = folder.file(
+        "odd.json",
+        &format!(
+            r#"{{"version": 1, "budgets": {{"{ODD_NAME}": {{}}}}, "services": {{"{ODD_NAME}": {{"retry": {{"max_attempts": 1, "on_exhausted": {{"respond": {{"status": 504}}}}}}}}}}}}"#
+        ),
+    );
     let unreadable = folder.file("unreadable.yaml", "version: 1\n\u{1b}[2Jretry: {\n");
-    let commands: [&[&str]; 12] = [
+    let commands: [&[&str]; 16] = [
         &["diff", &old, &new],
         &["diff", "--format", "json", &old, &new],
         &["diff", &old, &broken],
@@ -68,6 +77,10 @@ fn no_command_prints_what_a_terminal_obeys() {
         &["check", &broken],
         &["check", "--format", "json", &broken],
         &["check", &unreadable],
+        &["check", &unreadable, &broken, &odd],
+        &["check", "--strict", &odd],
+        &["check", "--format", "json", &odd],
+        &["diff", "--exit-code", &new, &odd],
         &["explain", &new],
         &["explain", "--format", "json", &new],
         &[
@@ -82,6 +95,16 @@ fn no_command_prints_what_a_terminal_obeys() {
     for form in ["text", "json"] {
         is_plain(&run_with(&["replay", &new, "--format", form], recorded));
     }
+    // The name of a service, as the terminal of this test would obey it.
+    let name: String = serde_json::from_str(&format!("\"{ODD_NAME}\"")).unwrap();
+    let outcome = run_with(&["replay", &odd, "--service", &name], recorded);
+    assert!(
+        outcome.stdout.contains("the caller gets: 504"),
+        "{}{}",
+        outcome.stdout,
+        outcome.stderr
+    );
+    is_plain(&outcome);
 }
 
 #[test]

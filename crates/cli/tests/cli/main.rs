@@ -9,9 +9,12 @@ mod check;
 mod diff;
 mod explain;
 mod hostile;
+mod input;
 mod misuse;
 mod replay;
+mod shell;
 mod storm;
+mod terminal;
 
 use serde_json::Value;
 use std::io::Write;

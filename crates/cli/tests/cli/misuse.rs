@@ -20,9 +20,17 @@ fn is_one_line(outcome: &Outcome, code: i32, parts: &[&str]) {
 }
 
 /// Arguments, and what the line names.
-const CASES: [(&[&str], &[&str]); 16] = [
+const CASES: [(&[&str], &[&str]); 18] = [
     (&[], &["name a command"]),
-    (&["storms"], &["storms"]),
+    (&["storms"], &["storms", "(tip: ", "'storm'"]),
+    (
+        &["storm", "GOOD", "--rat", "5/s"],
+        &["--rat", "(tip: ", "'--rate'"],
+    ),
+    (
+        &["check", "GOOD", "--format", "jsn"],
+        &["jsn", "(tip: ", "'json'"],
+    ),
     (&["check"], &["<FILE>"]),
     (&["check", "absent.yaml"], &["absent.yaml", "No such file"]),
     (&["check", "document.txt"], &["document.txt", ".yaml"]),
@@ -114,16 +122,20 @@ fn a_document_that_cannot_be_parsed_is_one_line() {
     let folder = std::env::temp_dir().join(format!("http-retry-misuse-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let cases = [
-        ("a.yaml", "version: [1\n".to_owned()),
-        ("a.toml", "version = 1\nretry = \"a\nhush = 2\n".to_owned()),
-        ("a.json", "{\"version\": 1,}".to_owned()),
-        ("b.json", "[".repeat(100_000)),
-        ("c.json", " ".repeat(1 << 21)),
+        (1, "a.yaml", "version: [1\n".to_owned()),
+        (
+            1,
+            "a.toml",
+            "version = 1\nretry = \"a\nhush = 2\n".to_owned(),
+        ),
+        (1, "a.json", "{\"version\": 1,}".to_owned()),
+        (1, "b.json", "[".repeat(100_000)),
+        (2, "c.json", " ".repeat(1 << 21)),
     ];
-    for (name, text) in cases {
+    for (code, name, text) in cases {
         let file = folder.join(name);
         std::fs::write(&file, text).unwrap();
-        is_one_line(&run(&["check", file.to_str().unwrap()]), 2, &[name]);
+        is_one_line(&run(&["check", file.to_str().unwrap()]), code, &[name]);
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -160,3 +160,63 @@ fn the_seed_chooses_the_waits() {
     let waits: std::collections::BTreeSet<u64> = ["1", "2", "3", "4"].map(wait).into();
     assert!(waits.len() > 1, "{waits:?}");
 }
+
+#[test]
+fn the_service_and_what_its_caller_gets_are_told() {
+    let file = document("exhausted.yaml");
+    for (service, gets, json) in [
+        (
+            "canned",
+            "504, a response of the document (on_exhausted: ",
+            serde_json::json!({"response": null, "status": 504}),
+        ),
+        ("failed", "the error ", Value::Null),
+        (
+            "kept",
+            "response 1, 503 (on_exhausted: ",
+            serde_json::json!({"response": 1, "status": 503}),
+        ),
+    ] {
+        let arguments = [
+            "replay",
+            &file,
+            "--service",
+            service,
+            "--dead-letter",
+            "failed",
+        ];
+        let text = run_with(&arguments, "HTTP/1.1 503 x\n").stdout;
+        assert!(text.contains(&format!("\nservice: {service}\n")), "{text}");
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix("the caller gets: "));
+        assert!(line.unwrap().starts_with(gets), "{text}");
+        let found = run_with(
+            &[&arguments[..], &["--format", "json"]].concat(),
+            "HTTP/1.1 503 x\n",
+        )
+        .json();
+        assert_eq!(found["service"], service);
+        if json.is_null() {
+            assert!(found["caller_gets"]["error"].is_string(), "{found:#}");
+        } else {
+            assert_eq!(found["caller_gets"], json);
+        }
+    }
+    let open = run_with(
+        &[
+            "replay",
+            &file,
+            "--format",
+            "json",
+            "--dead-letter",
+            "failed",
+        ],
+        "HTTP/1.1 503 x\n",
+    )
+    .json();
+    assert_eq!(
+        (&open["service"], &open["caller_gets"]["status"]),
+        (&Value::Null, &503.into())
+    );
+}
