@@ -1,7 +1,7 @@
 //! `MetricsObserver`: counters and histograms by service, class and stop reason.
 
 use super::*;
-use ::metrics::{Label, with_local_recorder};
+use ::metrics::{Label, Unit, with_local_recorder};
 use http_retry::config::RetryConfig;
 use http_retry::dialect::{Dialect, Interpretation, Row};
 use http_retry::report::MetricsObserver;
@@ -37,15 +37,15 @@ fn of_three_requests() -> BTreeMap<String, DebugValue> {
     let count = DebugValue::Counter;
     BTreeMap::from([
         (
-            format!("http_retry_attempts_total {of_a} class=transient dialect=none"),
+            format!("http_retry_attempts_total {of_a} class=transient status=503 dialect=none"),
             count(2),
         ),
         (
-            format!("http_retry_attempts_total {of_a} class=success dialect=none"),
+            format!("http_retry_attempts_total {of_a} class=success status=200 dialect=none"),
             count(2),
         ),
         (
-            format!("http_retry_attempts_total {of_a} class=permanent dialect=none"),
+            format!("http_retry_attempts_total {of_a} class=permanent status=404 dialect=none"),
             count(1),
         ),
         (
@@ -61,11 +61,11 @@ fn of_three_requests() -> BTreeMap<String, DebugValue> {
             histogram(&[1.0, 1.0]),
         ),
         (
-            format!("http_retry_requests_total {of_a} stop=succeeded"),
+            format!("http_retry_requests_total {of_a} stop=succeeded budget=api.example:8080"),
             count(2),
         ),
         (
-            format!("http_retry_requests_total {of_a} stop=not_retryable"),
+            format!("http_retry_requests_total {of_a} stop=not_retryable budget=api.example:8080"),
             count(1),
         ),
         (
@@ -102,8 +102,7 @@ fn throttling_and_the_delays_that_servers_ask_for_stand_apart() {
         let busy = Script::new().status(503).header("retry-after", "5");
         by_tower(&layer, busy.status(200));
     });
-    let throttled =
-        "http_retry_attempts_total service=api.example:8080 class=throttled dialect=none";
+    let throttled = "http_retry_attempts_total service=api.example:8080 class=throttled status=503 dialect=none";
     assert_eq!(measured[throttled], DebugValue::Counter(1));
     let asked = "http_retry_retries_total service=api.example:8080 delay_source=server";
     assert_eq!(measured[asked], DebugValue::Counter(1));
@@ -122,9 +121,9 @@ fn the_name_that_a_request_gives_is_the_label() {
     let names: Vec<_> = measured.keys().map(String::as_str).collect();
     let wanted = [
         "http_retry_attempt_seconds service=orders",
-        "http_retry_attempts_total service=orders class=success dialect=none",
+        "http_retry_attempts_total service=orders class=success status=200 dialect=none",
         "http_retry_budget_tokens budget=orders",
-        "http_retry_requests_total service=orders stop=succeeded",
+        "http_retry_requests_total service=orders stop=succeeded budget=orders",
     ];
     assert_eq!(names, wanted);
 }
@@ -217,4 +216,53 @@ fn the_dialect_that_judged_an_attempt_is_a_label() {
     let config = RetryConfig::load(&serde_json::from_value(document).unwrap()).unwrap();
     let layer = RetryLayer::from_config(&config);
     assert_eq!(dialects(layer, said()), ["azure", "none", "rules"]);
+}
+
+/// The statuses that the attempts of calls with these results are counted under.
+fn statuses(said: Script) -> Vec<String> {
+    let measured = measured(|| {
+        let layer = RetryLayer::new(RetryPolicy::never()).runtime(ManualRuntime::new());
+        by_tower(&layer.observer(MetricsObserver::new()), said);
+    });
+    let label = |name: &String| {
+        let (_, rest) = name.split_once(" status=")?;
+        Some(rest.split(' ').next()?.to_owned())
+    };
+    measured.keys().filter_map(label).collect()
+}
+
+#[test]
+fn the_label_of_a_status_is_one_of_a_bounded_set() {
+    for (status, label) in [
+        (200, "200"),
+        (503, "503"),
+        (529, "529"),
+        (477, "4xx"),
+        (599, "5xx"),
+        (999, "other"),
+    ] {
+        assert_eq!(statuses(Script::new().status(status)), [label]);
+    }
+    assert_eq!(
+        statuses(Script::new().error(std::io::ErrorKind::TimedOut)),
+        ["timeout"]
+    );
+}
+
+#[test]
+fn every_metric_has_a_unit_and_a_meaning() {
+    let recorder = DebuggingRecorder::new();
+    let snapshotter = recorder.snapshotter();
+    with_local_recorder(&recorder, || {
+        let layer = layer().observer(MetricsObserver::new());
+        by_tower(&layer, Script::new().status(503).status(200));
+    });
+    let all = snapshotter.snapshot().into_vec();
+    assert_eq!(all.len(), 7);
+    for (key, unit, about, _) in all {
+        let is_time = key.key().name().ends_with("_seconds");
+        let expected = if is_time { Unit::Seconds } else { Unit::Count };
+        assert_eq!(unit, Some(expected), "{key:?}");
+        assert!(about.is_some_and(|about| about.ends_with('.')), "{key:?}");
+    }
 }

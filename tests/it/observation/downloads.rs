@@ -112,8 +112,9 @@ fn each_resume_is_counted_by_its_break_and_its_outcome() {
                 _ => None,
             });
         let wanted = [
-            "http_retry_attempts_total service=files.example class=success dialect=none: 3",
-            "http_retry_requests_total service=files.example stop=succeeded: 3",
+            "http_retry_attempts_total service=files.example class=success status=200 dialect=none: 1",
+            "http_retry_attempts_total service=files.example class=success status=206 dialect=none: 2",
+            "http_retry_requests_total service=files.example stop=succeeded budget=none: 3",
             "http_retry_resumes_total service=files.example kind=incomplete outcome=changed: 1",
             "http_retry_resumes_total service=files.example kind=reset outcome=resumed: 1",
         ];
