@@ -159,6 +159,7 @@ fn rare_events() {
         service: Arc::default(),
         authority: Arc::default(),
         method: None,
+        default_port: None,
     };
     let mut request = ReportRecorder::new(subject(), Arc::clone(&observers), None, Duration::ZERO);
     request.waited_at_the_gate(Duration::from_secs(1), Duration::from_secs(1));

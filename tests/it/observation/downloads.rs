@@ -84,7 +84,7 @@ fn each_resume_is_a_warning_and_each_request_a_span() {
         let sent = |status: u16| {
             format!(
                 "http.attempt: http.request.method=GET http.response.status_code={status} \
-                 server.address=files.example"
+                 otel.kind=client otel.name=GET server.address=files.example server.port=80"
             )
         };
         let wanted = [

@@ -16,10 +16,12 @@ fn troubled() -> Script {
 }
 
 const ATTEMPTS: [&str; 3] = [
-    "http.attempt: error.type=503 http.request.method=GET http.response.status_code=503 server.address=api.example",
-    "http.attempt: error.type=reset http.request.method=GET http.request.resend_count=1 server.address=api.example",
+    "http.attempt: error.type=503 http.request.method=GET http.response.status_code=503 otel.kind=client \
+     otel.name=GET server.address=api.example server.port=8080",
+    "http.attempt: error.type=reset http.request.method=GET http.request.resend_count=1 otel.kind=client \
+     otel.name=GET server.address=api.example server.port=8080",
     "http.attempt: http.request.method=GET http.request.resend_count=2 http.response.status_code=200 \
-     server.address=api.example",
+     otel.kind=client otel.name=GET server.address=api.example server.port=8080",
 ];
 
 const RETRIES: [&str; 2] = [
@@ -64,7 +66,8 @@ fn a_request_that_asks_for_nothing_has_the_same_spans() {
 #[test]
 fn a_success_at_once_is_one_span_and_no_log_line() {
     let (lines, _) = Journal::of(|| by_reqwest(middleware(), Script::new().status(204)));
-    let only = "http.attempt: http.request.method=GET http.response.status_code=204 server.address=api.example";
+    let only = "http.attempt: http.request.method=GET http.response.status_code=204 otel.kind=client otel.name=GET \
+                server.address=api.example server.port=8080";
     assert_eq!(lines, [only]);
 }
 
@@ -72,8 +75,51 @@ fn a_success_at_once_is_one_span_and_no_log_line() {
 fn an_answer_of_404_is_an_error_of_its_span_and_no_retry() {
     let (lines, _) = Journal::of(|| by_tower(&layer(), Script::new().status(404)));
     let only = "http.attempt: error.type=404 http.request.method=GET http.response.status_code=404 \
-                server.address=api.example";
+                otel.kind=client otel.name=GET server.address=api.example server.port=8080";
     assert_eq!(lines, [only]);
+}
+
+/// The span of a request with this method and URL.
+fn span(method: &str, url: &str) -> String {
+    let (lines, ()) = Journal::of(|| {
+        let request = http::Request::builder().method(method).uri(url);
+        let call = layer().layer(Script::new());
+        let call = call.oneshot(request.body(String::new()).unwrap());
+        call.now_or_never().unwrap().unwrap();
+    });
+    lines.into_iter().next().unwrap()
+}
+
+#[test]
+fn a_port_that_the_url_does_not_name_is_that_of_its_scheme() {
+    for (url, end) in [
+        (
+            "http://api.example/a",
+            "server.address=api.example server.port=80",
+        ),
+        (
+            "https://api.example/a",
+            "server.address=api.example server.port=443",
+        ),
+        (
+            "https://api.example:444/a",
+            "server.address=api.example server.port=444",
+        ),
+        ("/a", "server.address="),
+    ] {
+        let span = span("GET", url);
+        assert!(span.ends_with(end), "{url}: {span}");
+    }
+}
+
+#[test]
+fn a_method_that_nobody_knows_is_not_the_name_of_a_span() {
+    let span = span("PURGE", "https://api.example/a");
+    let words = "http.request.method=_OTHER http.request.method_original=PURGE";
+    assert!(
+        span.contains(words) && span.contains("otel.name=HTTP"),
+        "{span}"
+    );
 }
 
 #[test]

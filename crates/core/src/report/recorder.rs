@@ -99,6 +99,7 @@ impl ReportRecorder {
             service,
             authority: base.authority().map_or("", Authority::as_str).into(),
             method: self.subject.method.clone(),
+            default_port: Subject::port_of(base.scheme_str()),
         };
         self.moves = self.moves.saturating_add(1);
         std::mem::replace(&mut self.subject, subject)
@@ -226,6 +227,8 @@ pub struct Subject {
     pub authority: Arc<str>,
     /// The request's method; `None` for an operation that is not HTTP.
     pub method: Option<Method>,
+    /// The port of the request's scheme, which counts if the authority names none; `None` if it is not known.
+    pub default_port: Option<u16>,
 }
 
 impl Subject {
@@ -239,6 +242,16 @@ impl Subject {
         };
         for observer in observers {
             observer.on_event(&event);
+        }
+    }
+
+    /// Returns the port of a scheme.
+    #[must_use]
+    pub fn port_of(scheme: Option<&str>) -> Option<u16> {
+        match scheme? {
+            "http" => Some(80),
+            "https" => Some(443),
+            _ => None,
         }
     }
 

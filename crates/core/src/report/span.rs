@@ -3,7 +3,10 @@
 //!
 //! # Source
 //!
-//! The OpenTelemetry semantic conventions for HTTP clients define the names.
+//! The OpenTelemetry semantic conventions for HTTP clients define the names. `url.full`, which they require too, is left
+//! out on purpose: a path or a query can hold a secret or a person's name, which is then in every span. Who wants it opens
+//! a span around the call. `otel.kind` and `otel.name` are what `tracing-opentelemetry` reads: the kind of the span, and
+//! its name, which is the method alone, since nobody here knows the template of the path.
 
 use super::{AttemptReport, RetryReport, Subject};
 use crate::budget::PaidRetry;
@@ -22,6 +25,7 @@ mod on {
     use super::*;
     use crate::policy::ResumeFailure;
     use crate::policy::{ErrorKind, StopReason};
+    use http::Method;
     use tracing::field::Empty;
 
     /// Returns `true` if a subscriber is interested in the spans.
@@ -39,11 +43,19 @@ mod on {
     impl AttemptSpan {
         /// Creates the span of the attempt with this number.
         pub(crate) fn new(subject: &Subject, number: u32) -> Self {
+            let method = subject.method.as_ref();
+            let is_known = method.is_none_or(is_known);
+            let named = method.map(Method::as_str);
             let span = tracing::info_span!(
                 target: "http_retry",
                 "http.attempt",
-                "http.request.method" = subject.method.as_ref().map(http::Method::as_str),
+                "otel.kind" = method.map(|_| "client"),
+                // The conventions name no other method, so that there are not too many.
+                "otel.name" = if is_known { named } else { Some("HTTP") },
+                "http.request.method" = if is_known { named } else { Some("_OTHER") },
+                "http.request.method_original" = named.filter(|_| !is_known),
                 "server.address" = subject.address(),
+                "server.port" = subject.port().or(subject.default_port),
                 // The conventions leave it out on the first attempt.
                 "http.request.resend_count" = (number > 1).then(|| number.saturating_sub(1)),
                 "http.response.status_code" = Empty,
@@ -80,6 +92,14 @@ mod on {
                 self.span.record("error.type", kind.as_str());
             }
         }
+    }
+
+    /// Returns `true` for the methods that the conventions know: those of RFC 9110, PATCH and QUERY.
+    fn is_known(method: &Method) -> bool {
+        const KNOWN: [&str; 10] = [
+            "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE",
+        ];
+        KNOWN.contains(&method.as_str())
     }
 
     pub(crate) fn log_retry(subject: &Subject, paid: &PaidRetry, last: Option<&AttemptReport>) {
