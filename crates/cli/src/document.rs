@@ -96,6 +96,13 @@ impl Source {
         PathProbe::place_of(path, |probe| self.syntax.place(&self.text, probe))
     }
 
+    /// The document as YAML, without what may be a secret, and without its comments.
+    pub(crate) fn shown(&self) -> String {
+        let mut tree = self.tree.clone();
+        hide(&mut tree, false);
+        serde_yaml_ng::to_string(&tree).unwrap_or_default()
+    }
+
     /// Puts the document into force, with a fleet on this store in the place of its own.
     pub(crate) fn load(
         &self,
@@ -279,6 +286,53 @@ impl Syntax {
         };
         tree.unwrap_or_default()
     }
+}
+
+/// What stands in the place of a value that may be a secret.
+const HIDDEN: &str = "..";
+/// The keys below which everything may be one: headers and bodies to send, and arguments of functions.
+const SECRET: [&str; 3] = ["set", "respond", "args"];
+/// The keys with what a rule compares with.
+const CONDITIONS: [&str; 4] = ["when", "retry_on", "stop_on", "rows"];
+/// The keys in a condition, or in a row, that compare with no header and no part of a body.
+const PUBLIC: [&str; 9] = [
+    "status",
+    "method",
+    "outcome",
+    "attempt",
+    "class",
+    "error",
+    "as",
+    "reach",
+    "retryable",
+];
+
+/// Hides what may be a secret, in a condition or elsewhere.
+fn hide(value: &mut Value, in_condition: bool) {
+    match value {
+        Value::Object(keys) => {
+            for (key, value) in keys {
+                let key = key.as_str();
+                if SECRET.contains(&key) {
+                    *value = HIDDEN.into();
+                } else if !(in_condition && PUBLIC.contains(&key)) {
+                    hide(value, in_condition || CONDITIONS.contains(&key));
+                }
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                hide(item, in_condition);
+            }
+        }
+        Value::String(text) if in_condition && !is_status(text) => HIDDEN.clone_into(text),
+        _ => {}
+    }
+}
+
+/// Returns `true` for a status as a condition writes it: `503`, `5xx`, `500-503`.
+fn is_status(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_digit() || "x-".contains(c))
 }
 
 /// The line and column of an error, counted from 1.

@@ -57,12 +57,7 @@ impl Report {
 
     /// Adds a text.
     pub(crate) fn with(mut self, style: Style, text: impl Into<String>) -> Self {
-        let text = escaped(
-            text.into(),
-            |c| c != '\n' && is_control(c),
-            |c| c.escape_default().to_string(),
-        );
-        self.parts.push((style, text));
+        self.parts.push((style, visible(&text.into())));
         self
     }
 
@@ -133,6 +128,15 @@ impl Style {
         }
         Ok(())
     }
+}
+
+/// A text of a document, without a character that a terminal would obey but the end of a line.
+pub(crate) fn visible(text: &str) -> String {
+    escaped(
+        text.to_owned(),
+        |c| c != '\n' && is_control(c),
+        |c| c.escape_default().to_string(),
+    )
 }
 
 /// A text of a document on one line, without a character that a terminal would obey.

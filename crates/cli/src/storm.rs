@@ -1,7 +1,10 @@
 //! `storm`: a document in a simulated outage.
 
 mod numbers;
+mod output;
+mod page;
 mod picture;
+mod watched;
 
 use crate::arguments::{Form, Subject, Target};
 use crate::document::{self, Reading, Source};
@@ -15,9 +18,11 @@ use http_retry_lab::runtime::LabRuntime;
 use http_retry_lab::storm::{Fault, PlainLoop, Retries, Storm};
 use indicatif::{ProgressBar, ProgressStyle};
 use numbers::Numbers;
+use page::Page;
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
+use watched::Watch;
 
 /// The most calls of a storm.
 const MAX_CALLS: f64 = 500_000.0;
@@ -26,6 +31,8 @@ const MAX_CALLS: f64 = 500_000.0;
 const RATE: f64 = 100.0;
 const OUTAGE: Duration = Duration::from_secs(10);
 const TIMEOUT: Duration = Duration::from_secs(1);
+/// The place of the document among the contenders.
+const DOCUMENT: u64 = 1;
 /// A storm that is over leaves the server well for so long before the end.
 const WELL: Duration = Duration::from_secs(5);
 
@@ -83,9 +90,14 @@ pub(crate) struct StormArguments {
     #[command(flatten)]
     target: Target,
 
-    /// Also draw the attempts and the successes as a picture into this file
+    /// Also draw the attempts and the successes as a picture into this file; no file but such a picture is replaced
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+
+    /// Also write all numbers, the budget and the gate over time, and the document as one page of HTML into this file; no
+    /// file but such a page is replaced
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 
     /// The seed of all random numbers
     #[arg(long, default_value_t = 1)]
@@ -131,6 +143,7 @@ pub(crate) fn trial(
             reading,
             store: None,
             config,
+            watch: Watch::default(),
         };
         let document = play(&mut |runtime| processes.layer(runtime))?;
         let what = match fault {
@@ -169,20 +182,11 @@ struct Processes<'a> {
     /// The store of the document's fleet, once there is a clock for it.
     store: Option<MemoryStore>,
     config: &'a RetryConfig,
+    watch: Watch,
 }
 
 pub(crate) fn run(arguments: &StormArguments) -> Result<Report, Failure> {
-    if let Some(svg) = arguments
-        .svg
-        .as_ref()
-        .filter(|svg| is_same_file(svg, &arguments.file))
-    {
-        let cause = "it is the document itself, which the picture would replace";
-        return Err(Failure::of_input(
-            &format!("--svg {}", svg.display()),
-            cause,
-        ));
-    }
+    arguments.check_outputs()?;
     let (source, config) = document::load(&arguments.file, &arguments.reading)?;
     let subject = arguments.target.subject(&config, &source.tree)?;
     let storm = arguments.storm(&subject)?;
@@ -191,7 +195,9 @@ pub(crate) fn run(arguments: &StormArguments) -> Result<Report, Failure> {
         reading: &arguments.reading,
         store: None,
         config: &config,
+        watch: Watch::default(),
     };
+    let watch = processes.watch.clone();
     let plain = PlainLoop {
         retries: arguments.loop_retries.into(),
         first_wait: arguments.loop_wait,
@@ -201,22 +207,27 @@ pub(crate) fn run(arguments: &StormArguments) -> Result<Report, Failure> {
     let play = |index: u64, name: &str, retries: &mut dyn FnMut(&LabRuntime) -> Retries| {
         progress.set_message(name.to_owned());
         let start = index * seconds;
-        let watch = |now: Duration| progress.set_position(start + now.as_secs());
-        let after = storm.play_watched(retries, watch);
+        let each_call = |now: Duration| {
+            progress.set_position(start + now.as_secs());
+            if index == DOCUMENT {
+                watch.sample(now);
+            }
+        };
+        let after = storm.play_watched(retries, each_call);
         let after = after.map_err(|cause| Failure::of_input("storm", cause))?;
         Ok::<_, Failure>(Numbers::of(name, &storm, &after))
     };
-    let all = [
+    let mut all = [
         play(0, "no retries", &mut |_| Retries::None)?,
-        play(1, "the document", &mut |runtime| processes.layer(runtime))?,
+        play(DOCUMENT, "the document", &mut |runtime| {
+            processes.layer(runtime)
+        })?,
         play(2, "a plain loop", &mut |_| Retries::Plain(plain))?,
     ];
     progress.finish_and_clear();
-    if let Some(file) = &arguments.svg {
-        let title = arguments.title();
-        let drawn = picture::write_svg(file, &title, &all);
-        drawn.map_err(|cause| Failure::of_input(&file.display().to_string(), cause))?;
-    }
+    let [_, document, _] = &mut all;
+    document.seen = Some(watch.seen(document.series.attempts.len()));
+    arguments.write_outputs(&source, &subject, &storm, &all)?;
     let report = match arguments.format {
         Form::Text => Report::text(arguments.text(&subject, &all)),
         Form::Json => Report::json(&arguments.json(&subject, &storm, &all)),
@@ -235,7 +246,9 @@ impl Processes<'_> {
         // It was loaded before, so it is good.
         let config = self.source.load(self.reading, store);
         let config = config.unwrap_or_else(|_| self.config.clone());
-        let layer = RetryLayer::from_config(&config).runtime(runtime.clone());
+        let layer = RetryLayer::from_config(&config)
+            .runtime(runtime.clone())
+            .observe(self.watch.process());
         Retries::Layer(Box::new(layer))
     }
 }
@@ -311,6 +324,52 @@ impl StormArguments {
         })
     }
 
+    /// Checks that no output replaces what is none.
+    fn check_outputs(&self) -> Result<(), Failure> {
+        let svg = self.svg.as_ref().map(|file| ("--svg", file));
+        let html = self.html.as_ref().map(|file| ("--html", file));
+        for (option, file) in [svg, html].into_iter().flatten() {
+            output::check(option, file, &self.file)?;
+        }
+        match (&self.svg, &self.html) {
+            (Some(svg), Some(html)) if output::is_same_file(svg, html) => {
+                let name = format!("--html {}", html.display());
+                Err(Failure::of_input(&name, "it is the file of --svg too"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn write_outputs(
+        &self,
+        source: &Source,
+        subject: &Subject,
+        storm: &Storm,
+        all: &[Numbers; 3],
+    ) -> Result<(), Failure> {
+        let time = storm.trouble_time();
+        let outage = time.start.as_secs_f64()..time.end.as_secs_f64();
+        let title = self.title();
+        let failed = |cause| Failure::of_input("storm", cause);
+        if let Some(file) = &self.svg {
+            let text = picture::svg(&title, all, outage.clone()).map_err(failed)?;
+            output::write(file, &text)?;
+        }
+        if let Some(file) = &self.html {
+            let page = Page {
+                title: &title,
+                request: &subject.words(),
+                problem: self.problem(all),
+                all,
+                outage,
+                document: &source.shown(),
+                json: &self.json(subject, storm, all),
+            };
+            output::write(file, &page.text().map_err(failed)?)?;
+        }
+        Ok(())
+    }
+
     /// The problem of a document under which the service does not recover.
     fn problem(&self, [none, document, ..]: &[Numbers; 3]) -> Option<String> {
         let is_drowned = none.recovery.is_some() && document.recovery.is_none();
@@ -322,29 +381,6 @@ impl StormArguments {
             )
         })
     }
-}
-
-/// Returns `true` if two paths lead to one file, by links or by other spellings.
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    let (Ok(one), Ok(other)) = (one.canonicalize(), other.canonicalize()) else {
-        // A file that is not there yet is no other one.
-        return false;
-    };
-    one == other || is_hard_link(&one, &other)
-}
-
-#[cfg(unix)]
-fn is_hard_link(one: &Path, other: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let (Ok(one), Ok(other)) = (one.metadata(), other.metadata()) else {
-        return false;
-    };
-    (one.dev(), one.ino()) == (other.dev(), other.ino())
-}
-
-#[cfg(not(unix))]
-fn is_hard_link(_: &Path, _: &Path) -> bool {
-    false
 }
 
 /// A progress bar on stderr, if that is a terminal: the simulated seconds of all three contenders, and an estimate of the

@@ -1,6 +1,7 @@
 //! The numbers of a storm under one kind of retries.
 
 use super::WELL;
+use super::watched::Seen;
 use crate::report::Table;
 use crate::units::short;
 use http_retry_lab::run::Series;
@@ -32,6 +33,8 @@ pub(super) struct Numbers {
     /// `true` if there were too many attempts to go on.
     pub(super) overrun: bool,
     pub(super) series: Series,
+    /// The budget and the gate, if they were watched.
+    pub(super) seen: Option<Seen>,
 }
 
 impl Numbers {
@@ -56,6 +59,7 @@ impl Numbers {
             longest_call: run.longest_call(),
             overrun: after.overrun,
             series: up_to(storm.end(), run.series()),
+            seen: None,
         }
     }
 
@@ -95,6 +99,8 @@ impl Numbers {
             "too_many_attempts": self.overrun,
             "attempts_per_second": self.series.attempts,
             "successes_per_second": self.series.goodput,
+            "budget_tokens": self.seen.as_ref().map(|seen| &seen.tokens),
+            "waiting_at_the_gate": self.seen.as_ref().map(|seen| &seen.waiting),
         })
     }
 }
@@ -122,11 +128,19 @@ const TITLES: [&str; 8] = [
 pub(super) fn table(all: &[Numbers]) -> Table {
     let names = all.iter().map(|numbers| numbers.name.as_str());
     let head: Vec<&str> = [""].into_iter().chain(names).collect();
-    let columns: Vec<[String; 8]> = all.iter().map(Numbers::cells).collect();
     let mut table = Table::new(&head);
-    for (place, title) in TITLES.iter().enumerate() {
-        let cells = columns.iter().filter_map(|column| column.get(place));
-        table.row([(*title).to_owned()].into_iter().chain(cells.cloned()));
+    for (title, cells) in rows(all) {
+        table.row([title.to_owned()].into_iter().chain(cells));
     }
     table
+}
+
+/// The number of each contender, under its title.
+pub(super) fn rows(all: &[Numbers]) -> Vec<(&'static str, Vec<String>)> {
+    let columns: Vec<[String; 8]> = all.iter().map(Numbers::cells).collect();
+    let rows = TITLES.iter().enumerate().map(|(place, title)| {
+        let cells = columns.iter().filter_map(|column| column.get(place));
+        (*title, cells.cloned().collect())
+    });
+    rows.collect()
 }

@@ -11,6 +11,7 @@ mod explain;
 mod hostile;
 mod input;
 mod misuse;
+mod page;
 mod replay;
 mod shell;
 mod storm;
