@@ -71,7 +71,7 @@ fn each_rule_is_told_with_its_verdict() {
         .collect();
     let expected = [
         ("again", "retry, at most 1 of its own, no delay"),
-        ("rules[1]", "wait 2s, at most 9 times, at most 5min in all"),
+        ("rules[1]", "wait 2s, at most 9 times, at most 5m in all"),
         ("rules[2]", "retry without a limit, no delay"),
         ("rules[3]", "stop"),
         ("otherwise", "fail"),

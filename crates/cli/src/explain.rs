@@ -73,7 +73,7 @@ pub(crate) fn entry_of(subject: &Subject, config: &RetryConfig) -> Option<RouteS
 }
 
 fn text(entry: &RouteSummary) -> Report {
-    let policy = entry.policy.explain();
+    let policy = without_schedule(&entry.policy.explain());
     let waits = effective::schedule(&entry.policy);
     let waits: Vec<String> = waits.iter().map(line).collect();
     let waits = if waits.is_empty() {
@@ -92,6 +92,17 @@ fn text(entry: &RouteSummary) -> Report {
     Report::default()
         .with(Style::Title, name)
         .with(Style::Plain, costs)
+}
+
+/// The explanation of a policy without the longest waits, which stand above with the shortest ones.
+fn without_schedule(policy: &str) -> String {
+    let is_wait = |line: &&str| {
+        let after_name = line.strip_prefix("  retry ");
+        let is_listed = after_name.is_some_and(|rest| rest.contains(": after at most "));
+        is_listed || line.starts_with("  and so on")
+    };
+    let lines = policy.lines().filter(|line| !is_wait(line));
+    lines.map(|line| format!("{line}\n")).collect()
 }
 
 fn line(wait: &Wait) -> String {

@@ -119,7 +119,8 @@ pub(crate) fn short(duration: Duration) -> String {
     };
     let text = humantime::format_duration(precise).to_string();
     let parts: Vec<&str> = text.split(' ').take(2).collect();
-    parts.join(" ")
+    // As a document and an explanation write it.
+    parts.join(" ").replace("days", "d").replace("day", "d")
 }
 
 #[cfg(test)]
@@ -165,7 +166,7 @@ mod tests {
             (3_962, "3.962s"),
             (30_000, "30s"),
             (133_000, "2m 13s"),
-            (90_061_000, "1day 1h"),
+            (90_061_000, "1d 1h"),
         ];
         for (millis, text) in cases {
             assert_eq!(short(Duration::from_millis(millis)), text);

@@ -1,4 +1,4 @@
-use super::{document, run, shown};
+use super::{BROUGHT, SHOWN, document, run, shown};
 
 #[test]
 fn a_request_is_explained_by_the_service_that_it_matches() {
@@ -26,6 +26,41 @@ fn a_request_is_explained_by_the_service_that_it_matches() {
         );
     }
     assert!(!outcome.stdout.contains("secret"));
+    assert!(
+        outcome.stdout.contains("  rule declined: accept\n    if "),
+        "{}",
+        outcome.stdout
+    );
+}
+
+#[test]
+fn the_waits_are_listed_once_and_in_the_units_of_documents() {
+    for name in SHOWN {
+        let text = run(&[&["explain", &shown(name)][..], &BROUGHT].concat()).stdout;
+        assert!(!text.contains(": after at most "), "{text}");
+        let has_unit = |unit: &str| {
+            text.split(' ').any(|word| {
+                word.trim_end().ends_with(unit) && word.starts_with(|c: char| c.is_ascii_digit())
+            })
+        };
+        assert!(!has_unit("min") && !has_unit("day"), "{text}");
+    }
+}
+
+#[test]
+fn the_lists_of_a_document_are_shown() {
+    let file = document("stops.yaml");
+    for (service, line) in [
+        ("orders", "  stop_on: never status 503"),
+        (
+            "accounts",
+            "  retry_on: only status 500, whatever the class",
+        ),
+        ("models", "    if status 503"),
+    ] {
+        let text = run(&["explain", &file, "--service", service]).stdout;
+        assert!(text.lines().any(|found| found == line), "{line}: {text}");
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::decimal::Decimal;
 use crate::error::ConfigError;
+use crate::policy::explain::HumanDuration;
 use crate::policy::moment::{nanos, uniform};
 use std::fmt;
 use std::sync::Arc;
@@ -435,7 +436,13 @@ impl fmt::Display for Backoff {
             Growth::Exponential(base) => {
                 write!(f, "exponential from {base:?}, factor {}", self.factor)?;
             }
-            Growth::Schedule(ceilings) => write!(f, "schedule {ceilings:?}")?,
+            Growth::Schedule(ceilings) => {
+                let waits: Vec<String> = ceilings
+                    .iter()
+                    .map(|ceiling| HumanDuration(*ceiling).to_string())
+                    .collect();
+                write!(f, "schedule [{}]", waits.join(", "))?;
+            }
             Growth::Custom(_) => f.write_str("custom")?,
         }
         write!(f, ", {}", self.jitter)?;

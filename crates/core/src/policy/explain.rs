@@ -1,6 +1,6 @@
 //! A policy as text: its schedule, and the most that it can cost.
 
-use super::rules::{Action, Counter, OnExhausted, Wait};
+use super::rules::{Action, Condition, Counter, OnExhausted, Wait, joined};
 use super::worst_case::{WorstCase, limited};
 use super::{Origin, RetryPolicy, Settings};
 use std::fmt::{self, Write};
@@ -154,19 +154,32 @@ impl Settings {
         }
     }
 
-    /// Shows the outcome lists that are set in code. Those of a document are shown by its origins.
+    /// Shows the outcome lists, and what follows once retries are exhausted. The action of a document is shown by its
+    /// origin.
     fn explain_lists(&self, text: &mut String) -> fmt::Result {
-        if !self.rules.origins.is_empty() {
-            return Ok(());
-        }
         if let Some(conditions) = &self.rules.retry_on {
-            let holds = Conditions(conditions.len());
-            writeln!(text, "  retry_on: only if {holds}, whatever the class")?;
+            let listed = Listed(conditions);
+            writeln!(text, "  retry_on: only {listed}, whatever the class")?;
         }
         if !self.rules.stop_on.is_empty() {
-            let holds = Conditions(self.rules.stop_on.len());
-            writeln!(text, "  stop_on: never if {holds}")?;
+            writeln!(text, "  stop_on: never {}", Listed(&self.rules.stop_on))?;
         }
+        if self.rules.origins.is_empty() {
+            self.explain_on_exhausted(text)?;
+        }
+        let gets = match &self.rules.on_exhausted {
+            OnExhausted::Last => return Ok(()),
+            OnExhausted::Fail => "an error that RequestFailed finds".to_owned(),
+            OnExhausted::Respond(response) => {
+                format!("a response of the policy, {}", response.status.as_u16())
+            }
+            OnExhausted::Failover { to, .. } => format!("the outcome of {}", to.service),
+            OnExhausted::DeadLetter { name } => format!("the last outcome, and {name} is told"),
+        };
+        writeln!(text, "  once retries are exhausted, the caller gets {gets}")
+    }
+
+    fn explain_on_exhausted(&self, text: &mut String) -> fmt::Result {
         match &self.rules.on_exhausted {
             OnExhausted::Last => Ok(()),
             OnExhausted::Fail => writeln!(text, "  on_exhausted: fail"),
@@ -245,13 +258,16 @@ impl fmt::Display for Wait {
     }
 }
 
-/// A duration in units for people: `500ms`, `30s`, `1h 40s`.
+/// A duration in units for people, as a document writes them: `500ms`, `30s`, `1h 40s`, `15m`.
 pub(super) struct HumanDuration(pub(super) Duration);
 
 impl fmt::Display for HumanDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const UNITS: [(u64, &str); 4] = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
+        const UNITS: [(u64, &str); 4] = [(86_400, "d"), (3_600, "h"), (60, "m"), (1, "s")];
         let Self(duration) = *self;
+        if duration.is_zero() {
+            return f.write_str("0s");
+        }
         // Short durations keep their fraction, which the units below drop.
         if duration < Duration::from_secs(120) {
             return write!(f, "{duration:?}");
@@ -269,14 +285,12 @@ impl fmt::Display for HumanDuration {
     }
 }
 
-struct Conditions(usize);
+/// A list of conditions of which one is enough.
+struct Listed<'a>(&'a [Condition]);
 
-impl fmt::Display for Conditions {
+impl fmt::Display for Listed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            1 => f.write_str("its condition holds"),
-            many => write!(f, "one of its {many} conditions holds"),
-        }
+        joined(f, self.0, ", ")
     }
 }
 

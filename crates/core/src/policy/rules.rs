@@ -50,7 +50,7 @@ pub(crate) mod rule;
 
 pub use action::{Action, CannedResponse, Failover, Wait};
 pub use condition::{Condition, ErrorGroup, Value};
-pub(crate) use condition::{ConditionInput, Evidence, lines, matches_glob, parts, values};
+pub(crate) use condition::{ConditionInput, Evidence, joined, lines, matches_glob, parts, values};
 pub use names::NamesUsed;
 pub use rule::{Rule, RuleBuilder};
 

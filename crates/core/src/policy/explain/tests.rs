@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::policy::Backoff;
-use crate::policy::rules::{CannedResponse, Condition};
+use crate::policy::rules::{CannedResponse, Condition, Failover, Rule};
 use http::StatusCode;
 
 #[test]
@@ -15,11 +15,11 @@ fn explain_shows_the_background_preset_in_full() {
          retry 2: after at most 4s\n  \
          retry 3: after at most 8s\n  \
          retry 4: after at most 16s\n  \
-         a server may ask for a wait of at most 15min\n  \
-         after several 429s in a row all callers wait together, each for at most 5min in all\n  \
+         a server may ask for a wait of at most 15m\n  \
+         after several 429s in a row all callers wait together, each for at most 5m in all\n  \
          methods that are not idempotent are repeated only when the request was not processed\n  \
          worst case: 30s of backoff and the attempts, which have no limit\n  \
-         worst case if a server asks for waits: 1h 40s of waits, and 5min at the gate\n"
+         worst case if a server asks for waits: 1h 40s of waits, and 5m at the gate\n"
     );
 }
 
@@ -28,8 +28,8 @@ fn explain_shows_the_gate_separately() {
     let text = RetryPolicy::rate_limited().explain();
     for line in [
         "rate_limited: at most 3 attempts, and 900 more that a rate limit refuses\n",
-        "  after several 429s in a row all callers wait together, each for at most 15min in all\n",
-        "  worst case if a server asks for waits: 30min 20s of waits, and 15min at the gate\n",
+        "  after several 429s in a row all callers wait together, each for at most 15m in all\n",
+        "  worst case if a server asks for waits: 30m 20s of waits, and 15m at the gate\n",
     ] {
         assert!(text.contains(line), "{text}");
     }
@@ -86,12 +86,44 @@ fn explain_shows_the_lists_that_are_set_in_code() {
         .on_exhausted(OnExhausted::Respond(later));
     let text = policy.build().unwrap().explain();
     for line in [
-        "  retry_on: only if one of its 2 conditions holds, whatever the class\n",
-        "  stop_on: never if its condition holds\n",
+        "  retry_on: only status 500, status 502, whatever the class\n",
+        "  stop_on: never status 501\n",
         "  on_exhausted: respond 503\n",
+        "  once retries are exhausted, the caller gets a response of the policy, 503\n",
     ] {
         assert!(text.contains(line), "{text}");
     }
     let plain = RetryPolicy::background().explain();
     assert!(!plain.contains("_on") && !plain.contains("on_"), "{plain}");
+}
+
+#[test]
+fn explain_shows_when_a_rule_holds_and_what_a_failover_gives() {
+    let spent = Condition::status([429])
+        .unwrap()
+        .and(Condition::message("no credit left").unwrap());
+    let policy = RetryPolicy::builder()
+        .rule(
+            Rule::when(spent)
+                .named("spent")
+                .failover(Failover::to("backup")),
+        )
+        .rule(Rule::when(Condition::failure()).stop());
+    let text = policy.build().unwrap().explain();
+    let lines = "  rule spent: failover to backup\n    \
+                 if status 429 and a text in the body; the caller gets the outcome of backup\n  \
+                 rule rules[1]: stop\n    if no success\n";
+    assert!(text.contains(lines), "{text}");
+    assert!(!text.contains("credit"), "{text}");
+}
+
+#[test]
+fn a_schedule_is_in_the_units_of_a_document() {
+    let waits = [0, 90, 300, 5_400].map(Duration::from_secs);
+    let policy = RetryPolicy::builder().backoff(Backoff::schedule(waits));
+    let text = policy.build().unwrap().explain();
+    assert!(
+        text.contains("schedule [0s, 90s, 5m, 1h 30m], full jitter"),
+        "{text}"
+    );
 }

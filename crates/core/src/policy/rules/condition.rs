@@ -4,6 +4,7 @@ mod answer;
 mod request;
 mod table;
 mod value;
+mod words;
 
 use crate::error::ConfigError;
 use crate::error_body::{ErrorBody, work};
@@ -22,6 +23,7 @@ use std::sync::Arc;
 pub use table::Evidence;
 pub use value::Value;
 use value::ValueTest;
+pub(crate) use words::joined;
 
 /// A condition on the outcome of an attempt, for a [`Rule`](super::Rule), for `retry_on` and for `stop_on`.
 ///

@@ -158,7 +158,12 @@ impl Classify for Rule {
 
     fn describe(&self) -> Vec<String> {
         let name = self.name().unwrap_or_default();
-        vec![format!("rule {name}: {}", self.action)]
+        let action = format!("rule {name}: {}", self.action);
+        let gets = match &self.action {
+            Action::Failover(to) => format!("; the caller gets the outcome of {}", to.service),
+            _ => String::new(),
+        };
+        vec![action, format!("  if {}{gets}", self.when)]
     }
 
     fn check(&self) -> Result<(), ConfigError> {
