@@ -9,9 +9,8 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
 use std::process::Command;
-use std::{env, fs, thread};
+use std::{env, thread};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 const PAGE: &str = include_str!("../examples/README.md");
@@ -78,27 +77,6 @@ fn fetch_names_what_is_wrong_as_the_page_does() {
         let outcome = run("fetch", arguments);
         assert_eq!(outcome.stderr.lines().last(), Some(shown), "{row}");
     }
-}
-
-#[test]
-fn check_config_prints_what_the_page_shows() {
-    let [table, problems] = blocks("## check_config", "text")[..] else {
-        panic!("two blocks");
-    };
-    let good = run("check_config", &["examples/config/three_apis.yaml"]);
-    assert_eq!(
-        (good.code, good.stdout.trim_end()),
-        (0, table),
-        "{}",
-        good.stderr
-    );
-    let [document] = blocks("## check_config", "yaml")[..] else {
-        panic!("one document");
-    };
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("examples-broken.yaml");
-    fs::write(&file, document).unwrap();
-    let broken = run("check_config", &[file.to_str().unwrap()]);
-    assert_eq!((broken.code, broken.stderr.trim_end()), (1, problems));
 }
 
 #[test]

@@ -51,6 +51,24 @@ fn every_problem_is_listed_with_its_path() {
     assert_eq!(outcome.stderr, format!("http-retry: {file}: 3 problems\n"));
 }
 
+#[test]
+fn each_problem_says_what_to_write_instead() {
+    let problems = [
+        "retry.base: 2000 has no unit: write 2000ms or 2000s",
+        "services.orders.retry.jiter: is not a known key: did you mean jitter?",
+        "retry.max_attempts: max_retries is set too, to 3: give one of the two",
+        "services.orders.retry.use: \"backgroud\" is no policy: did you mean background?",
+        "services.primary.retry.max_retries: unlimited needs a deadline: write deadline: 2m",
+        "services.primary.retry.on_exhausted: \"standby\" is no service: known are orders, primary",
+    ];
+    let outcome = run(&["check", &document("six_problems.yaml")]);
+    assert_eq!(outcome.code, 1);
+    assert_eq!(outcome.stdout.lines().count(), problems.len());
+    for (line, problem) in outcome.stdout.lines().zip(problems) {
+        assert!(line.starts_with(&format!("{problem} (line ")), "{line}");
+    }
+}
+
 /// The end of a document's name, its text, and the line and column of each of its problems.
 type Places = (&'static str, &'static str, [(usize, usize); 4]);
 
