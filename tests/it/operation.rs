@@ -80,6 +80,19 @@ fn what_did_not_happen_is_repeated_all_the_same() {
 }
 
 #[test]
+fn a_list_of_methods_does_not_apply_to_an_operation() {
+    let get = http_retry::Methods::only([http::Method::GET]);
+    assert_eq!(
+        judged(
+            &runner(policy().methods(get)),
+            Class::Transient,
+            Reach::Unsent
+        ),
+        (3, StopReason::AttemptsExhausted)
+    );
+}
+
+#[test]
 fn what_is_permanent_is_not_repeated() {
     let runner = runner(policy()).idempotent(true);
     assert_eq!(

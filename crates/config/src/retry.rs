@@ -11,14 +11,13 @@ use super::reader::Spanned;
 use super::value::Value;
 use super::values::{
     Bytes, Count, Duration, DurationOrNone, Few, HeaderKey, Name, Number, Word, duration_text,
-    leaf, word_for, words,
+    leaf, words,
 };
 use blocks::{Backoff, Jitter, OnExhausted, RetryAfter};
-use http_retry_core::policy::Methods;
 use http_retry_core::rules::Counter;
 use http_retry_core::{RetryPolicy, RetryPolicyBuilder};
 use http_retry_dialects::llm::LlmPreset;
-use limits::{Hold, Truncate};
+use limits::{Hold, RepeatedMethods, Truncate};
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -170,7 +169,7 @@ settings! {
         retry_on: Spanned<Conditions> => |builder, list| builder.retry_on([list.value.0]),
         stop_on: Spanned<Conditions> => |builder, list| builder.stop_on([list.value.0]),
         retry_after: Box<RetryAfter> => |builder, block| block.set(builder),
-        methods: Spanned<Word<Methods>> => |builder, word| builder.methods(word.value.0),
+        methods: Spanned<RepeatedMethods> => |builder, methods| builder.methods(methods.value.0),
         deadline: Spanned<DurationOrNone> => |builder, time| builder.deadline(time.value.0),
         attempt_timeout: Spanned<DurationOrNone> => |builder, time| builder.attempt_timeout(time.value.0),
         whole_answers: Spanned<Bytes> => |builder, size| builder.whole_answers(size.value.0),
@@ -247,6 +246,11 @@ impl From<RetryForm> for RetryBlock {
         retry.hold_streams = hold.map(|hold| {
             let text = hold.value.to_text();
             hold.with_text(text)
+        });
+        let methods = retry.methods.take();
+        retry.methods = methods.map(|methods| {
+            let text = methods.value.to_text();
+            methods.with_text(text)
         });
         Self(retry)
     }
@@ -352,10 +356,6 @@ words! { CapMode:
     "both" => CapMode::Both, "before" => CapMode::Before, "after" => CapMode::After
 }
 
-words! { Methods:
-    "idempotent" => Methods::Idempotent, "all" => Methods::All
-}
-
 words! { Counter:
     "request" => Counter::Request, "rule" => Counter::Rule
 }
@@ -413,7 +413,8 @@ impl Retry {
         );
         let server_max = policy.server_delay_limit();
         let server_max_text = server_max.map_or_else(|| "none".to_owned(), duration_text);
-        let methods = policy.retried_methods();
+        let methods = RepeatedMethods(policy.retried_methods().clone());
+        let text = methods.to_text();
         Self {
             max_retries: spanned(from, limit, policy.retry_limit().to_string()),
             max_refused: refused.and_then(|most| spanned(from, Count(most), most.to_string())),
@@ -427,7 +428,7 @@ impl Retry {
                 max: spanned(from, DurationOrNone(server_max), server_max_text),
                 ..RetryAfter::default()
             })),
-            methods: spanned(from, Word(methods), word_for(&methods)),
+            methods: spanned(from, methods, text),
             gate: spanned(from, gating, gating.to_text()),
             ..Self::default()
         }

@@ -5,6 +5,7 @@ mod conditions;
 mod elsewhere;
 mod in_code;
 mod limits;
+mod methods;
 mod otherwise;
 mod resend;
 mod waits;

@@ -1,14 +1,62 @@
-//! The fields of a level that are a word or a map: the gate, and the settings for calls to language models.
+//! The fields of a level that are a word or a map: the methods, the gate, and the settings for calls to language models.
 
 use super::blocks::WordOr;
 use crate::reader::block;
 use crate::value::Value;
-use crate::values::{Name, Several, Share, Word, duration_text, positive, word_for, words};
+use crate::values::{
+    MethodName, Name, Several, Share, Word, duration_text, positive, word_for, words,
+};
 use http_retry_core::RetryPolicyBuilder;
-use http_retry_core::policy::Decimal;
+use http_retry_core::policy::{Decimal, Methods};
 use serde::Deserialize;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// The methods that are repeated.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "WordOr<Word<Methods>, MethodKeys>")]
+pub(crate) struct RepeatedMethods(pub(crate) Methods);
+
+block! {
+    /// The list of the methods that are repeated at all.
+    MethodKeys {
+        only: Several<MethodName>,
+    }
+}
+
+words! { Methods:
+    "idempotent" => Methods::Idempotent, "all" => Methods::All;
+    "" => "{only: [GET]}"
+}
+
+impl TryFrom<WordOr<Word<Methods>, MethodKeys>> for RepeatedMethods {
+    type Error = &'static str;
+
+    fn try_from(read: WordOr<Word<Methods>, MethodKeys>) -> Result<Self, &'static str> {
+        match read {
+            WordOr::Word(Word(methods)) => Ok(Self(methods)),
+            WordOr::Map(keys) => {
+                let Several(names) = keys.only.ok_or("says nothing: write {only: [GET]}")?;
+                Ok(Self(Methods::only(
+                    names.into_iter().map(|MethodName(name)| name),
+                )))
+            }
+        }
+    }
+}
+
+impl RepeatedMethods {
+    /// Returns its text in an explanation.
+    pub(super) fn to_text(&self) -> String {
+        match &self.0 {
+            Methods::Only(methods) => {
+                let names: Vec<&str> = methods.iter().map(http::Method::as_str).collect();
+                format!("only {}", names.join(", "))
+            }
+            word => word_for(word).to_owned(),
+        }
+    }
+}
 
 /// The settings of the gate: one pause for all callers after several 429s in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -68,6 +68,7 @@ impl<T> Form for Few<T> {}
 impl Form for Conditions {}
 impl Form for Truncate {}
 impl Form for Hold {}
+impl Form for RepeatedMethods {}
 
 impl<T: Form> Form for Spanned<T> {
     fn form() -> Option<Json> {

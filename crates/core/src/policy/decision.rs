@@ -2,7 +2,7 @@
 //! resuming a download.
 
 use super::bodies::RewriteBody;
-use super::rules::{DecidedBy, OutcomeList};
+use super::rules::{DecidedBy, PolicyList};
 use super::verdict::RowId;
 use crate::named::named;
 use http::HeaderMap;
@@ -151,7 +151,7 @@ pub(crate) struct Stop {
     pub(crate) why: StopReason,
     pub(crate) by: DecidedBy,
     /// The list of outcomes that forbids another attempt, if one does.
-    pub(crate) list: Option<OutcomeList>,
+    pub(crate) list: Option<PolicyList>,
     /// The row by which the outcome is permanent, if that is the reason.
     pub(crate) row: Option<RowId>,
     /// Set if the outcome was worth another attempt, had one been left.

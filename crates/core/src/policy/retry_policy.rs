@@ -2,7 +2,7 @@
 
 use super::rules::{Action, OnExhausted, Rules};
 use super::{Backoff, RequestFacts, RetryOverride, RetrySession, Settings, StreamHolder};
-use http::HeaderName;
+use http::{HeaderName, Method};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,17 +32,56 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub struct RetryPolicy(pub(super) Arc<Settings>);
 
-/// The methods that may be repeated after the server may have processed the request.
+/// The methods that may be repeated.
 ///
-/// If the server has not processed the request ([`Reach::is_unprocessed`](super::Reach::is_unprocessed)), the method
-/// does not matter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// `Idempotent` and `All` are about requests that the server may have processed. If it has not
+/// ([`Reach::is_unprocessed`](super::Reach::is_unprocessed)), they repeat every method; [`Methods::only`] does not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[doc(alias = "allowed_methods")]
 #[non_exhaustive]
 pub enum Methods {
     /// Idempotent methods by RFC 9110 section 9.2.2, and requests with an idempotency key.
     Idempotent,
     /// Every method: only if processing twice does no harm, even on two servers (a document may fail over).
     All,
+    /// No method but these; [`Methods::only`] creates it.
+    Only(Arc<[Method]>),
+}
+
+impl Methods {
+    /// Repeats no request whose method is not in the list, even if the server has not processed it, has an idempotency
+    /// key, or says so by [`RetryOverride::idempotent`](crate::RetryOverride::idempotent). The order does not matter.
+    ///
+    /// It takes away and adds nothing: a POST in the list is repeated as with [`Methods::Idempotent`]. An operation of
+    /// a `Runner` has no method, so the list does not apply to it.
+    ///
+    /// ```
+    /// use http::Method;
+    /// use http_retry::{Methods, RetryPolicy};
+    ///
+    /// let policy = RetryPolicy::background()
+    ///     .to_builder()
+    ///     .methods(Methods::only([Method::GET, Method::HEAD]))
+    ///     .build()?;
+    /// # Ok::<(), http_retry::ConfigError>(())
+    /// ```
+    ///
+    /// The builder's `build` refuses an empty list: use [`RetryPolicy::never`].
+    #[must_use]
+    pub fn only(methods: impl IntoIterator<Item = Method>) -> Self {
+        let mut methods: Vec<Method> = methods.into_iter().collect();
+        methods.sort_by(|one, other| one.as_str().cmp(other.as_str()));
+        methods.dedup();
+        Self::Only(methods.into())
+    }
+
+    /// Returns `true` if a request of this method, if it has one, is never repeated.
+    pub(crate) fn exclude(&self, method: Option<&Method>) -> bool {
+        match (self, method) {
+            (Self::Only(methods), Some(method)) => !methods.contains(method),
+            _ => false,
+        }
+    }
 }
 
 impl RetryPolicy {
@@ -56,6 +95,13 @@ impl RetryPolicy {
 }
 
 impl RetryPolicy {
+    /// Returns the methods that may be repeated.
+    #[must_use]
+    #[inline]
+    pub fn retried_methods(&self) -> &Methods {
+        &self.0.methods
+    }
+
     /// Returns the header in which the service takes an idempotency key, besides the usual ones.
     #[must_use]
     #[inline]

@@ -221,8 +221,8 @@ impl Rules {
         match (all([retry, stop].into_iter()), &self.retry_on) {
             (None, _) => ListMatch::Unread,
             // What is never retried is the plainer reason, if both refuse.
-            (Some(false), _) if stop == Some(false) => ListMatch::No(OutcomeList::StopOn),
-            (Some(false), _) => ListMatch::No(OutcomeList::RetryOn),
+            (Some(false), _) if stop == Some(false) => ListMatch::No(PolicyList::StopOn),
+            (Some(false), _) => ListMatch::No(PolicyList::RetryOn),
             (Some(true), Some(_)) => ListMatch::Yes,
             (Some(true), None) => ListMatch::Unlisted,
         }
@@ -233,14 +233,14 @@ impl Rules {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::policy) enum ListMatch {
     Yes,
-    No(OutcomeList),
+    No(PolicyList),
     Unlisted,
     Unread,
 }
 
 impl ListMatch {
     /// Returns the list that forbids a retry, if one does.
-    pub(in crate::policy) fn refusing(self) -> Option<OutcomeList> {
+    pub(in crate::policy) fn refusing(self) -> Option<PolicyList> {
         match self {
             Self::No(list) => Some(list),
             Self::Yes | Self::Unlisted | Self::Unread => None,
@@ -248,17 +248,19 @@ impl ListMatch {
     }
 }
 
-/// A list of outcomes in a policy.
+/// A list of outcomes or of methods in a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OutcomeList {
+pub(crate) enum PolicyList {
+    Methods,
     RetryOn,
     StopOn,
 }
 
-impl OutcomeList {
+impl PolicyList {
     /// Returns the name of its setting.
     pub(in crate::policy) fn as_str(self) -> &'static str {
         match self {
+            Self::Methods => "methods",
             Self::RetryOn => "retry_on",
             Self::StopOn => "stop_on",
         }

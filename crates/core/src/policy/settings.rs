@@ -212,8 +212,9 @@ settings! {
     methods: Methods {
         default Methods::Idempotent;
 
-        /// Sets the methods that may be repeated after the server may have processed the request. Default
-        /// [`Methods::Idempotent`]; [`Methods::All`] in `RetryPolicy::llm`.
+        /// Sets the methods that may be repeated after the server may have processed the request, or by
+        /// [`Methods::only`] those that may be repeated at all. Default [`Methods::Idempotent`]; [`Methods::All`] in
+        /// `RetryPolicy::llm`.
         ///
         /// A single POST becomes safe to repeat with an `Idempotency-Key` header, or with
         /// [`RetryOverride::idempotent`](crate::RetryOverride::idempotent) if the caller knows that it is.
@@ -230,18 +231,24 @@ settings! {
         ///
         /// RFC 9110 section 9.2.2: a client does not automatically repeat a request whose method is not idempotent,
         /// unless it knows that the request is, or that it was not applied.
+        #[doc(alias = "allowed_methods")]
         set(methods: Methods) => methods;
 
-        get {
-            /// Returns the methods that may be repeated after the server may have processed the request.
-            retried_methods
-        }
-
-        explain |settings, worst| worst.repeats().then(|| match settings.methods {
+        check |settings| match &settings.methods {
+            Methods::Only(methods) if methods.is_empty() => {
+                Err(ConfigError::new("methods", "an empty list", "name at least one method"))
+            }
+            _ => Ok(()),
+        };
+        explain |settings, worst| worst.repeats().then(|| match &settings.methods {
             Methods::Idempotent => {
                 "methods that are not idempotent are repeated only when the request was not processed".to_owned()
             }
             Methods::All => "all methods are repeated, processed or not".to_owned(),
+            Methods::Only(methods) => {
+                let names: Vec<&str> = methods.iter().map(http::Method::as_str).collect();
+                format!("no method but {} is repeated", names.join(", "))
+            }
         });
     }
 
@@ -263,6 +270,7 @@ settings! {
         /// assert_eq!(policy.worst_case().time(), Some(Duration::from_secs(3)));
         /// # Ok::<(), http_retry::ConfigError>(())
         /// ```
+        #[doc(alias = "timeout")]
         set(deadline: impl Into<Option<Duration>>) => deadline.into();
 
         /// Sets the longest time for the whole request, from the start of its first attempt, waits included. It may be
@@ -330,6 +338,7 @@ settings! {
         /// assert_eq!(policy.worst_case().sending, Some(Duration::from_secs(2)));
         /// # Ok::<(), http_retry::ConfigError>(())
         /// ```
+        #[doc(alias = "timeout")]
         set(timeout: impl Into<Option<Duration>>) => timeout.into();
 
         /// Sets the longest time of one attempt of this request, up to its response head; it may be longer than the

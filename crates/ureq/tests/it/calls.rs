@@ -4,7 +4,7 @@ use crate::server::{Connection, Server, Step};
 use http_retry_core::report::{RetryEvent, RetryEventKind};
 use http_retry_core::rules::{Action, Condition, OnExhausted, Rule};
 use http_retry_core::runtime::Runtime;
-use http_retry_core::{ErrorKind, Reach};
+use http_retry_core::{ErrorKind, Methods, Reach};
 use http_retry_dialects::dialect::Dialect;
 use http_retry_ureq::{
     RateLimited, RequestFailed, Retries, RetryBudget, RetryOverride, RetryPolicy, RetryReport,
@@ -13,7 +13,7 @@ use http_retry_ureq::{
 use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use ureq::http::{Request, Response};
+use ureq::http::{Method, Request, Response};
 use ureq::middleware::MiddlewareNext;
 use ureq::unversioned::transport::{ConnectionDetails, Connector};
 use ureq::{Body, Error, SendBody};
@@ -77,6 +77,7 @@ fn a_report_says_by_what_a_call_stopped() {
     let ruled = Rule::when(down()).named("down").stop();
     let policy = || RetryPolicy::background().to_builder();
     for (policy, by) in [
+        (policy().methods(Methods::only([Method::POST])), "methods"),
         (policy().stop_on([down()]), "stop_on"),
         (policy().rule(ruled), "down"),
         (policy().otherwise(Action::Fail), "otherwise"),

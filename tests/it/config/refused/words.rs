@@ -76,7 +76,7 @@ const WORDS: &[Case] = &[
     ),
     (
         "retry: {methods: [GET]}",
-        &["retry.methods: a list is not one of idempotent, all"],
+        &["retry.methods: a list is not one of idempotent, all, {only: [GET]}"],
     ),
     (
         "retry: {counter: rules}",

@@ -69,7 +69,12 @@ fn attempt_keys() -> Keys {
                 "respect", "ignore", {"max": "1m"}, {"max": "none", "over": "clamp"}, {}
             ])),
         ),
-        ("methods", one_of(json!(["idempotent", "all"]))),
+        (
+            "methods",
+            one_of(json!([
+                "idempotent", "all", {"only": "GET"}, {"only": ["put", "PROPFIND"]}
+            ])),
+        ),
         ("deadline", longer()),
         ("attempt_timeout", durations()),
         (

@@ -92,6 +92,7 @@ fn of_retry() -> Vec<(&'static str, Value)> {
         ("/$defs/exhausted", retry("on_exhausted")),
         ("/$defs/truncate_map", retry("truncate")),
         ("/$defs/hold_streams_map", retry("hold_streams")),
+        ("/$defs/methods_map", retry("methods")),
         (
             "/$defs/response",
             root("retry", json!({"on_exhausted": {"respond": {"zzz": 1}}})),

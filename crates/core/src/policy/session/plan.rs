@@ -8,8 +8,8 @@ use crate::policy::decision::{
 use crate::policy::moment::Moment;
 use crate::policy::outcome::Outcome;
 use crate::policy::rules::{
-    Action, ConditionInput, Counter, DecidedBy, Evidence, Failover, ListMatch, OnExhausted, Rule,
-    Wait,
+    Action, ConditionInput, Counter, DecidedBy, Evidence, Failover, ListMatch, OnExhausted,
+    PolicyList, Rule, Wait,
 };
 use crate::policy::{Class, Methods, RetryPolicy, RewriteBody};
 use http::{HeaderMap, HeaderName, StatusCode};
@@ -65,7 +65,7 @@ impl RetrySession {
         // `on_exhausted` replaces an outcome only if a limit was the reason, not the outcome itself.
         let worth_another = why.is_exhausted() && self.is_retryable(action, &evaluation);
         let refused = why == StopReason::NotRetryable && action.follows_lists();
-        let list = refused.then(|| self.listed(&evaluation).refusing());
+        let list = refused.then(|| self.refusing_list(&evaluation));
         let stop = Stop {
             why,
             by,
@@ -130,6 +130,17 @@ impl RetrySession {
         } else {
             ListMatch::Unlisted
         }
+    }
+
+    /// Returns the list of the policy in charge that forbids another attempt, if one does.
+    fn refusing_list(&self, evaluation: &Evaluation<'_>) -> Option<PolicyList> {
+        let methods = &evaluation.policy.0.methods;
+        let listed = self.listed(evaluation).refusing();
+        // A permanent outcome would end the request whatever its method is.
+        let wanted = || evaluation.outcome.class() != Class::Permanent;
+        listed.or_else(|| {
+            (methods.exclude(self.method.as_ref()) && wanted()).then_some(PolicyList::Methods)
+        })
     }
 
     /// Returns `true` if the outcome was worth another attempt, had one been left.
@@ -341,8 +352,11 @@ impl RetrySession {
         plan
     }
 
-    /// Checks that the request can be sent again, and that processing it twice does no harm.
+    /// Checks that the request may and can be sent again, and that processing it twice does no harm.
     pub(super) fn check_resend(&self, evaluation: &Evaluation<'_>) -> Result<(), StopReason> {
+        if evaluation.policy.0.methods.exclude(self.method.as_ref()) {
+            return Err(StopReason::NotRetryable);
+        }
         if !self.facts.is_replayable() {
             return Err(StopReason::BodyNotReplayable);
         }
