@@ -18,6 +18,10 @@
 #[doc = include_str!("docs/guide.md")]
 pub mod guide {}
 
+#[doc = include_str!("docs/faq.md")]
+#[doc(alias = "hedging")]
+pub mod faq {}
+
 #[doc = include_str!("docs/clients.md")]
 pub mod clients {}
 
@@ -41,7 +45,58 @@ pub mod design {}
 pub mod comparison {}
 
 #[doc = include_str!("docs/cookbook.md")]
-pub mod cookbook {}
+pub mod cookbook {
+    #[doc = include_str!("docs/cookbook/methods.md")]
+    pub mod methods {}
+
+    #[doc = include_str!("docs/cookbook/statuses.md")]
+    pub mod statuses {}
+
+    #[doc = include_str!("docs/cookbook/timeouts.md")]
+    pub mod timeouts {}
+
+    #[doc = include_str!("docs/cookbook/post.md")]
+    pub mod post {}
+
+    #[doc = include_str!("docs/cookbook/upload.md")]
+    pub mod upload {}
+
+    #[doc = include_str!("docs/cookbook/download.md")]
+    pub mod download {}
+
+    #[doc = include_str!("docs/cookbook/axum.md")]
+    pub mod axum {}
+
+    #[doc = include_str!("docs/cookbook/gateway.md")]
+    pub mod gateway {}
+
+    #[doc = include_str!("docs/cookbook/token.md")]
+    pub mod token {}
+
+    #[doc = include_str!("docs/cookbook/webhooks.md")]
+    pub mod webhooks {}
+
+    #[doc = include_str!("docs/cookbook/batch.md")]
+    pub mod batch {}
+
+    #[doc = include_str!("docs/cookbook/llm.md")]
+    pub mod llm {}
+
+    #[doc = include_str!("docs/cookbook/logs.md")]
+    pub mod logs {}
+
+    #[doc = include_str!("docs/cookbook/opentelemetry.md")]
+    pub mod opentelemetry {}
+
+    #[doc = include_str!("docs/cookbook/prometheus.md")]
+    pub mod prometheus {}
+
+    #[doc = include_str!("docs/cookbook/testing.md")]
+    pub mod testing {}
+
+    #[doc = include_str!("docs/cookbook/mistakes.md")]
+    pub mod mistakes {}
+}
 
 #[doc = include_str!("docs/migration.md")]
 pub mod migration {}

@@ -3,6 +3,7 @@
 mod clients;
 mod dialects;
 mod keys;
+mod recipes;
 mod tables;
 
 use crate::policy::{

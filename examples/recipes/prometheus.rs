@@ -1,0 +1,24 @@
+use http_retry::report::MetricsObserver;
+use http_retry::testing::{ManualRuntime, Script};
+use http_retry::tower::RetryLayer;
+use http_retry::{RetryOverride, RetryPolicy};
+use metrics_exporter_prometheus::PrometheusBuilder;
+use tower::{Layer, ServiceExt};
+
+#[tokio::main]
+async fn main() -> Result<(), tower::BoxError> {
+    // Before the first request. With the feature `http-listener`, `install` serves the metrics.
+    let metrics = PrometheusBuilder::new().install_recorder()?;
+
+    let retries = RetryLayer::new(RetryPolicy::background())
+        .observer(MetricsObserver::new())
+        .runtime(ManualRuntime::new()); // yours: without this line
+    let server = Script::new().status(503).status(200); // yours: a client
+    let request = http::Request::get("http://api.example/")
+        .extension(RetryOverride::new().service("orders")) // the label `service`
+        .body(String::new())?;
+    retries.layer(server).oneshot(request).await?;
+
+    println!("{}", metrics.render());
+    Ok(())
+}
