@@ -5,27 +5,52 @@
 //!
 //! # On reqwest
 //!
+//! ```toml
+//! [dependencies]
+//! http-retry = { version = "0.1", features = ["reqwest"] }
+//! reqwest = "0.13.5"
+//! reqwest-middleware = "0.5"
+//! tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
 //! ```
-//! # #[cfg(feature = "reqwest")] {
+//!
+#![cfg_attr(feature = "reqwest", doc = "```no_run")]
+#![cfg_attr(not(feature = "reqwest"), doc = "```ignore")]
+//! use http_retry::RetryPolicy;
 //! use http_retry::reqwest::{RetryMiddleware, build};
-//! use http_retry::{RetryBudget, RetryPolicy};
 //! use reqwest::redirect::Policy;
 //!
-//! let budget = RetryBudget::default(); // clone it into every client that calls the same service
-//! let retries = RetryMiddleware::new(RetryPolicy::user_facing()).budget(budget);
-//! let client = build(reqwest::Client::builder(), Policy::default(), retries)?.build();
-//! # }
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! #[tokio::main]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     // Once for the whole program: clones of the client share the retry budget.
+//!     let retries = RetryMiddleware::new(RetryPolicy::user_facing());
+//!     let client = build(reqwest::Client::builder(), Policy::default(), retries)?.build();
+//!
+//!     let response = client.get("http://localhost:8080/greeting").send().await?;
+//!     println!("{}", response.text().await?);
+//!     Ok(())
+//! }
 //! ```
+//!
+//! [`reqwest::build`] tells the retries which redirects the client followed: without that, a POST is never repeated.
 //!
 //! # On tower and hyper
 //!
-//! ```
-//! use http_retry::tower::RetryLayer;
-//! use http_retry::{RetryBudget, RetryPolicy};
+//! No feature is needed. Here over hyper-util, with its features `client-legacy`, `http1` and `tokio`:
 //!
-//! let layer = RetryLayer::new(RetryPolicy::background()).budget(RetryBudget::default());
-//! // tower::ServiceBuilder::new().layer(layer).service(client)
+//! ```no_run
+//! use http_retry::{RetryLayer, RetryPolicy};
+//! use hyper_util::{client::legacy::Client, rt::TokioExecutor};
+//! use tower::{Layer, ServiceExt};
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), tower::BoxError> {
+//!     let client = Client::builder(TokioExecutor::new()).build_http::<String>();
+//!     let client = RetryLayer::new(RetryPolicy::background()).layer(client);
+//!
+//!     let request = http::Request::get("http://localhost:8080/greeting").body(String::new())?;
+//!     println!("{}", client.oneshot(request).await?.status());
+//!     Ok(())
+//! }
 //! ```
 //!
 //! # Where things are
@@ -46,7 +71,22 @@
 //! | resume a download that broke off | [`resume`] |
 //! | decide without a client | [`policy`] |
 //! | test your own code | [`testing::ManualRuntime`], [`testing::Script`] |
-//! | read more | [`docs::guide`], [`docs::clients`], [`docs::dialects`], [`docs::gate`], [`docs::fleet`], [`docs::cookbook`], [`docs::migration`], [`docs::config`], [`docs::design`], [`docs::comparison`] |
+//!
+//! # Pages
+//!
+//! | page | about |
+//! |---|---|
+//! | [`docs::cookbook`] | a program for each everyday task, such as retrying only GET, logging, or testing without waiting |
+//! | [`docs::faq`] | short answers to what newcomers ask |
+//! | [`docs::guide`] | every setting by task, and how to read a report during an outage |
+//! | [`docs::clients`] | the lines for kube, octocrab, tonic, alloy, async-openai, axum and others |
+//! | [`docs::config`] | every key of the document that an operator edits |
+//! | [`docs::dialects`] | services whose status code is not enough, and rows of your own |
+//! | [`docs::gate`] | how all calls wait together at a rate limit, and when to turn that off |
+//! | [`docs::fleet`] | one budget and one gate for many processes |
+//! | [`docs::migration`] | from reqwest-retry, backon, tower::retry and others, line by line |
+//! | [`docs::comparison`] | other retry layers, and what each costs |
+//! | [`docs::design`] | the reason for each default |
 //!
 //! # Features
 //!
@@ -76,7 +116,7 @@
 // Without the feature an item is not there, and its name leads to the list of features.
 #![cfg_attr(
     not(feature = "reqwest"),
-    doc = "[`reqwest::RetryMiddleware`]: #features"
+    doc = "[`reqwest::RetryMiddleware`]: #features\n[`reqwest::build`]: #features"
 )]
 #![cfg_attr(not(feature = "serde"), doc = "[`config::RetryConfig`]: #features")]
 #![cfg_attr(not(feature = "redis"), doc = "[`fleet::Fleet`]: #features")]
@@ -155,11 +195,13 @@ pub use policy::{
     RetryOverride, RetryPolicy, RetryPolicyBuilder, StopReason,
 };
 #[cfg(feature = "metrics")]
-#[doc(no_inline)]
+#[doc(inline)]
 pub use report::MetricsObserver;
 pub use report::{ReportSlot, RetryReport};
 #[cfg(feature = "reqwest")]
-#[doc(no_inline)]
+#[doc(inline)]
 pub use reqwest::RetryMiddleware;
-#[doc(no_inline)]
+#[doc(inline)]
+pub use run::Runner;
+#[doc(inline)]
 pub use tower::RetryLayer;

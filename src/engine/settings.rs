@@ -62,6 +62,7 @@ macro_rules! engine_settings {
         ///
         /// It is called in the request's task: it must be quick, and must not panic. See [`observer`](Self::observer)
         /// for a type of its own, and for the cost.
+        #[doc(alias = "on_retry")]
         #[must_use]
         pub fn observe(
             self,

@@ -79,6 +79,7 @@ use sync::{Arc, AtomicU64, Mutex, MutexGuard, Ordering};
 /// # Ok::<(), http_retry::StopReason>(())
 /// ```
 #[derive(Clone)]
+#[doc(alias = "circuit breaker")]
 pub struct RetryBudget(Option<Arc<BudgetInner>>);
 
 #[derive(Debug)]

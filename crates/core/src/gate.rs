@@ -70,6 +70,8 @@ use std::time::Duration;
 ///
 /// The setters recreate all gates, open, so call them before the first clone.
 #[derive(Clone)]
+#[doc(alias = "circuit breaker")]
+#[doc(alias = "429")]
 pub struct Gate(Arc<Shared>);
 
 /// The state that all clones of a gate share.

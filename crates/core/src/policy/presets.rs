@@ -72,6 +72,7 @@ impl RetryPolicy {
     /// assert_eq!(worst.attempts, Some(3));
     /// assert_eq!(worst.gated_waits, Duration::from_secs(15 * 60));
     /// ```
+    #[doc(alias = "429")]
     #[must_use]
     pub fn rate_limited() -> Self {
         Self::of(Settings {

@@ -78,6 +78,7 @@ impl RetryPolicyBuilder {
     /// let policy = RetryPolicy::builder().retry_on(lost).build()?;
     /// # Ok::<(), http_retry::ConfigError>(())
     /// ```
+    #[doc(alias = "status_forcelist")]
     pub fn retry_on(self, conditions: impl IntoIterator<Item = Condition>) -> Self {
         let list: Arc<[Condition]> = conditions.into_iter().collect();
         if list.is_empty() {
