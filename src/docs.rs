@@ -58,6 +58,9 @@ pub mod cookbook {
     #[doc = include_str!("docs/cookbook/post.md")]
     pub mod post {}
 
+    #[doc = include_str!("docs/cookbook/blocking.md")]
+    pub mod blocking {}
+
     #[doc = include_str!("docs/cookbook/upload.md")]
     pub mod upload {}
 

@@ -22,14 +22,14 @@ mod tokio_runtime {
 
     use super::{Runtime, Sleep, TokioRuntime};
     use crate::policy::Moment;
-    use http_retry_core::runtime::{epoch, hashed_key};
+    use http_retry_core::runtime::{epoch, hashed_key, thread_sleep};
     use rand::{TryRng, rngs::SysRng};
+    use std::sync::Arc;
     use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
     impl Runtime for TokioRuntime {
         fn now(&self) -> Duration {
-            let now = tokio::time::Instant::now().into_std();
-            now.saturating_duration_since(epoch(now))
+            clock()
         }
 
         fn moment(&self) -> Moment {
@@ -45,13 +45,46 @@ mod tokio_runtime {
             Box::pin(tokio::time::sleep(duration))
         }
 
+        fn for_blocking_calls(&self) -> Option<Arc<dyn Runtime>> {
+            Some(Arc::new(OffTokio))
+        }
+
         fn key_entropy(&self) -> u128 {
             let half = || SysRng.try_next_u64().ok().map(u128::from);
             let system_entropy = half().zip(half()).map(|(high, low)| high << 64 | low);
             system_entropy.unwrap_or_else(|| hashed_key(self.moment()))
         }
     }
+
+    /// The same for a thread that blocks, whether tokio runs or not.
+    struct OffTokio;
+
+    impl Runtime for OffTokio {
+        fn now(&self) -> Duration {
+            clock()
+        }
+
+        fn moment(&self) -> Moment {
+            TokioRuntime.moment()
+        }
+
+        fn sleep(&self, duration: Duration) -> Sleep {
+            thread_sleep(clock, duration)
+        }
+
+        fn key_entropy(&self) -> u128 {
+            TokioRuntime.key_entropy()
+        }
+    }
+
+    /// Returns the time on tokio's clock, which is the system's outside of tokio.
+    pub(crate) fn clock() -> Duration {
+        let now = tokio::time::Instant::now().into_std();
+        now.saturating_duration_since(epoch(now))
+    }
 }
+
+pub(crate) use tokio_runtime::clock;
 
 #[cfg(test)]
 mod tests {

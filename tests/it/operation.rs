@@ -1,5 +1,6 @@
 //! Operations of any kind under a `Runner`.
 
+mod blocking;
 mod budgets;
 mod by_policy;
 mod nested;

@@ -1,5 +1,9 @@
 //! The clock, sleep and randomness of a program, behind one trait.
 
+mod thread;
+
+pub use thread::{Clock, block_on, thread_sleep};
+
 use crate::policy::Moment;
 use std::future::{Future, poll_fn};
 use std::hash::{BuildHasher, RandomState};
@@ -54,6 +58,15 @@ pub trait Runtime: Send + Sync + 'static {
     /// never completes.
     fn sleep(&self, duration: Duration) -> Sleep;
 
+    /// Returns the runtime for a call that blocks its thread, in place of this one. Default `None`: this one serves there
+    /// too.
+    ///
+    /// Return one, on the same clock and with [`thread_sleep`], if a [`sleep`](Self::sleep) completes only below an
+    /// executor of its own, such as tokio's.
+    fn for_blocking_calls(&self) -> Option<Arc<dyn Runtime>> {
+        None
+    }
+
     /// Returns 128 bits for an idempotency key that no other call returns, in this process or any other.
     ///
     /// A server treats two requests with one key as one and never processes the second, so an implementation with
@@ -107,6 +120,10 @@ impl<R: Runtime + ?Sized> Runtime for Arc<R> {
 
     fn sleep(&self, duration: Duration) -> Sleep {
         (**self).sleep(duration)
+    }
+
+    fn for_blocking_calls(&self) -> Option<Arc<dyn Runtime>> {
+        (**self).for_blocking_calls()
     }
 
     fn key_entropy(&self) -> u128 {

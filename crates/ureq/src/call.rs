@@ -3,13 +3,14 @@
 use crate::errors::{RequestFailed, outcome_of, outcome_of_body, words};
 use crate::request::ReplayableRequest;
 use crate::response::{ReadEnd, at_most, canned, read};
-use crate::runtime::block_on;
+use crate::runtime::clock;
 use crate::watch::{self, Evidence};
 use http::{Request, Response};
 use http_retry_core::adapter::{
     BodyNeed, BodyPart, BrokenAnswer, Changes, End, EndsWith, Engine, ErrorFacts, Exchange, Found,
     Head, Inspected, Kept, RequestEvidence, RequestSettings, Todo, is_longer,
 };
+use http_retry_core::runtime::block_on;
 use http_retry_core::{ErrorKind, Outcome, RetryReport, StopReason};
 use std::any::type_name;
 use std::future::poll_fn;
@@ -63,7 +64,9 @@ impl<'a, 'b> Call<'a, 'b> {
         loop {
             todo = match todo {
                 Todo::Send => self.send(),
-                Todo::Wait | Todo::Ask => block_on(poll_fn(|cx| self.exchange.poll_wait(cx, true))),
+                Todo::Wait | Todo::Ask => {
+                    block_on(clock, poll_fn(|cx| self.exchange.poll_wait(cx, true)))
+                }
                 Todo::Read(need) => self.read(need),
                 Todo::Prepare => {
                     let has_response = matches!(self.last, Some(Ok(_)));
