@@ -6,6 +6,7 @@
 use crate::attempt::AttemptHandle;
 use crate::attempt::mark::{self, AttemptFlags, LayerId, PollGuard};
 use crate::policy::outcome::earlier::EarlierRequests;
+use crate::report::warn_of_misuse;
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -155,6 +156,8 @@ pub struct Redirects {
     mode: RedirectMode,
     /// `true` once a response came from another URL by a redirect that was not seen, so that the mode is wrong.
     disproved: Arc<AtomicBool>,
+    /// `true` once a warning about the missing setting was logged.
+    has_warned: Arc<AtomicBool>,
 }
 
 /// The setting of a layer on the redirects of the client below it.
@@ -198,7 +201,20 @@ impl Redirects {
     pub fn with_mode(mode: RedirectMode) -> Self {
         Self {
             mode,
-            disproved: Arc::default(),
+            ..Self::default()
+        }
+    }
+
+    /// Logs, for the first request that is not repeated because nothing is known of its client's redirects, the line to
+    /// write.
+    pub(crate) fn warn_of_the_missing_setting(&self) {
+        if self.mode == RedirectMode::Nothing && !self.has_warned.swap(true, Ordering::Relaxed) {
+            warn_of_misuse(
+                "redirects",
+                "a request that was not processed is not repeated, since its client may have followed a redirect: make \
+                 the client by `http_retry::reqwest::build(reqwest::Client::builder(), Policy::default(), retries)`, \
+                 or write `.redirects_off()` on the retries if it follows none",
+            );
         }
     }
 

@@ -12,6 +12,7 @@ use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;
 use http_retry::{RetryBudget, RetryBudgetBuilder, RetryOverride, RetryPolicy, ServiceBudgets};
 use serde_json::{Value, json};
+use std::future::Future;
 use tower::{Layer, ServiceExt};
 
 /// The warnings of what is done here.
@@ -140,4 +141,48 @@ fn the_first_unknown_name_of_a_service_is_warned_of() {
     assert_eq!(warned.len(), 1, "{warned:?}");
     assert!(warned[0].contains("ordres"), "{warned:?}");
     assert_eq!(send("ordres"), [""; 0]);
+}
+
+/// Returns the warnings about redirects that a POST to a closed port brings, once and once more.
+fn warnings_of_orders<F: Future>(order: impl Fn() -> F) -> [usize; 2] {
+    let mut executor = tokio::runtime::Builder::new_current_thread();
+    let executor = executor.enable_all().build().unwrap();
+    [(); 2].map(|()| {
+        let warned = warnings(|| executor.block_on(order()));
+        let about = |line: &&String| line.contains("reqwest::build(");
+        warned.iter().filter(about).count()
+    })
+}
+
+/// Nobody listens on the port of a listener that is gone.
+fn closed_port() -> String {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    format!("http://{}/orders", listener.local_addr().unwrap())
+}
+
+#[test]
+fn a_missing_word_on_redirects_is_warned_of_once_on_each_stack() {
+    let url = closed_port();
+    let client = reqwest::Client::new();
+    let retries = || RetryMiddleware::new(background()).runtime(ManualRuntime::new());
+    let middleware = |retries: RetryMiddleware| {
+        let client = reqwest_middleware::ClientBuilder::new(client.clone());
+        let client = client.with(retries).build();
+        let url = url.clone();
+        warnings_of_orders(move || client.post(&url).body("one").send())
+    };
+    assert_eq!(middleware(retries()), [1, 0]);
+    assert_eq!(middleware(retries().redirects_off()), [0, 0]);
+
+    let layer = RetryLayer::new(background()).runtime(ManualRuntime::new());
+    let service = layer.layer(client.clone());
+    let order = || {
+        let order = client.post(&url).body("one").build().unwrap();
+        service.clone().oneshot(order)
+    };
+    assert_eq!(warnings_of_orders(order), [1, 0]);
+
+    let runner = Runner::on(ManualRuntime::new(), background()).one_request();
+    let order = || runner.run_by_policy(|_| client.post(&url).body("one").send());
+    assert_eq!(warnings_of_orders(order), [1, 0]);
 }

@@ -423,6 +423,9 @@ impl Progress {
         let service = self.recorder.service();
         let end = (self.stopped, self.session.stopped_by());
         let report = self.recorder.stopped(end, now, &self.budget);
+        if self.stopped == StopReason::RedirectsUnknown {
+            self.engine.redirects.warn_of_the_missing_setting();
+        }
         let with = match (ends_with, &report, &self.head) {
             (OnExhausted::Respond(canned), _, Some(head)) => {
                 EndsWith::Response(canned, head.uri.clone())
