@@ -101,7 +101,7 @@
 //! | `reqwest` | the middleware, and the layer on `reqwest::Client` |
 //! | `dialects` | [`dialect::Dialect`], and conditions on the JSON bodies of errors; implied by `serde` and `llm` |
 //! | `services` | [`services::Services`]: a policy for each service, in code; implied by `serde` |
-//! | `serde` | the document of `config` |
+//! | `serde` | the document of `config`, and `Serialize` for reports |
 //! | `llm` | [`llm::LlmPreset`]: reads the errors of language models |
 //! | `redis` | one budget and one gate for many processes |
 //! | `tracing` | a span per attempt and a line per retry |

@@ -33,6 +33,28 @@ fn a_report_prints_as_a_timeline() {
 }
 
 #[test]
+fn a_report_is_written_as_a_map() {
+    let report = by_tower(&layer(), troubled());
+    let wanted = serde_json::json!({
+        "attempt_count": 4, "retries": 3, "waited_ms": 5_442, "stop": "succeeded", "from_elsewhere": false,
+        "explanation": "The request succeeded.", "tokens_left": 18.1, "budget": "api.example:8080",
+        "attempts": [
+            {"number": 1, "started_ms": 0, "took_ms": 0, "delay_ms": 0, "status": 503, "class": "transient",
+                "reach": "answered", "unreadable": ["retry-after"]},
+            {"number": 2, "started_ms": 1_000, "took_ms": 0, "delay_ms": 1_000, "delay_source": "own",
+                "error": "reset", "class": "transient", "reach": "ambiguous"},
+            {"number": 3, "started_ms": 2_000, "took_ms": 0, "delay_ms": 1_000, "delay_source": "own", "status": 429,
+                "class": "throttled", "reach": "refused", "asked_ms": 3_000},
+            {"number": 4, "started_ms": 5_442, "took_ms": 0, "delay_ms": 3_442, "delay_source": "gate",
+                "status": 200, "class": "success", "reach": "answered"},
+        ],
+    });
+    assert_eq!(serde_json::to_value(&report).unwrap(), wanted);
+    let stop = serde_json::to_value(report.stop()).unwrap();
+    assert_eq!(stop, report.stop().as_str());
+}
+
+#[test]
 fn what_was_passed_over_is_told_beside_what_is_asked() {
     let script = Script::new()
         .status(429)

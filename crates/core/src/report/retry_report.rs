@@ -1,5 +1,8 @@
 //! The report of one request's attempts.
 
+#[cfg(feature = "serde")]
+mod serialize;
+
 use crate::policy::{
     Class, Decimal, DelaySource, ErrorKind, HeaderSet, Outcome, Reach, Reason, Scope, StopReason,
 };
@@ -14,7 +17,9 @@ use std::time::Duration;
 /// It is in the response's extensions if an attempt was not a success (no report means that the first attempt
 /// succeeded). A [`ReportSlot`] in the request's extensions always receives it, even if the call fails.
 ///
-/// Its `Display` form is a timeline. It contains no header, body or URL.
+/// Its `Display` form is a timeline. With the feature `serde` it implements `Serialize`: a map with the names of the
+/// methods and fields, times as whole milliseconds (`waited_ms`), and without what is not known. Neither contains a
+/// header, a body or a URL.
 ///
 /// ```
 /// # #[cfg(feature = "testing")] {
