@@ -187,7 +187,7 @@ impl TryFrom<DelayKeys> for DelayFrom {
         }
         let at = match (&keys.header, &keys.json, &keys.part) {
             (Some(HeaderKey(name)), None, Some(Name(part))) if !prose => {
-                Some(Location::head_part(name.as_str(), part))
+                Some(Location::header_part(name.as_str(), part))
             }
             (None, None, None) if prose => Some(Location::prose()),
             (header, json, _) if !prose => location(header.as_ref(), json.as_ref()),
@@ -202,7 +202,7 @@ impl TryFrom<DelayKeys> for DelayFrom {
 /// Returns the location if exactly one of a header and a JSON pointer is given.
 fn location(header: Option<&HeaderKey>, json: Option<&JsonPlace>) -> Option<Location> {
     match (header, json) {
-        (Some(HeaderKey(name)), None) => Some(Location::head(name.as_str())),
+        (Some(HeaderKey(name)), None) => Some(Location::header(name.as_str())),
         (None, Some(JsonPlace(pointer))) => Some(Location::json(pointer)),
         _ => None,
     }

@@ -133,7 +133,7 @@ fn contradictory_or_broken_xml_makes_no_failure_refused() {
 #[test]
 fn a_text_in_broken_json_makes_no_failure_refused() {
     let text = || {
-        let when = Row::when().status([500]).text("no room");
+        let when = Row::when().status([500]).message("no room");
         when.is(Interpretation::throttled())
     };
     for (body, judgement) in [

@@ -31,7 +31,7 @@ fn seconds(count: u64) -> Option<Duration> {
 
 #[test]
 fn the_longest_start_of_a_list_is_the_delay() {
-    let slow = Interpretation::throttled().delay(Location::head_starts("x-limits"), Unit::S);
+    let slow = Interpretation::throttled().delay(Location::header_starts("x-limits"), Unit::S);
     for (line, delay) in [
         ("60:error:organization", seconds(60)),
         ("60:error, 2700:default;security:key, 5::", seconds(2_700)),
@@ -47,7 +47,7 @@ fn the_longest_start_of_a_list_is_the_delay() {
 
 #[test]
 fn resets_of_quotas_count_unless_the_rows_header_is_there() {
-    let slow = Interpretation::throttled().delay(Location::head("x-reset"), Unit::Ms);
+    let slow = Interpretation::throttled().delay(Location::header("x-reset"), Unit::Ms);
     for (own, delay) in [
         (json!({"x-reset": "5000"}), seconds(5)),
         (json!({"x-reset": "soon"}), None),

@@ -59,7 +59,7 @@ impl Own {
     fn row(&self) -> Row {
         let row = Row::when().status([self.status]);
         let row = match self.head {
-            Some((name, value)) => row.head(NAMES[name], VALUES[value]),
+            Some((name, value)) => row.header(NAMES[name], VALUES[value]),
             None => row,
         };
         let row = match self.json {
@@ -90,7 +90,7 @@ impl Own {
             return meaning;
         };
         let at = match NAMES.get(place) {
-            Some(name) => Location::head(name),
+            Some(name) => Location::header(name),
             None => Location::json(POINTERS[place - NAMES.len()]),
         };
         meaning.delay(at, UNITS[unit])

@@ -15,10 +15,10 @@ use http_retry_core::policy::{ErrorBody, Outcome, Pointer, RequestLine, Scope, U
 /// use http_retry::dialect::{Interpretation, Location};
 /// use http_retry::policy::Unit;
 ///
-/// let in_the_head = Interpretation::throttled().delay(Location::head("x-reset-after"), Unit::S);
-/// let in_a_part = Interpretation::throttled().delay(Location::head_part("x-limit", "reset"), Unit::Min);
+/// let in_the_head = Interpretation::throttled().delay(Location::header("x-reset-after"), Unit::S);
+/// let in_a_part = Interpretation::throttled().delay(Location::header_part("x-limit", "reset"), Unit::Min);
 /// let in_the_body = Interpretation::throttled().delay(Location::json("/error/wait_ms"), Unit::Ms);
-/// let named = Interpretation::throttled().scope_from(Location::head("x-limit-name"));
+/// let named = Interpretation::throttled().scope_from(Location::header("x-limit-name"));
 /// ```
 #[derive(Debug, Clone)]
 #[must_use]
@@ -44,7 +44,7 @@ pub(crate) enum LocationKind {
 
 impl Location {
     /// A header, by its name in any case. The name must be a token of RFC 9110, section 5.6.2.
-    pub fn head(name: &str) -> Self {
+    pub fn header(name: &str) -> Self {
         Self(header(name).map(LocationKind::Head))
     }
 
@@ -52,13 +52,13 @@ impl Location {
     /// separate the parts, and `=` or `:` a name from its value. The name's case is ignored, as are quotes, braces and
     /// brackets around a name or a value: of JSON in a header, the innermost members count, except for the first of an
     /// object that is itself a member.
-    pub fn head_part(name: &str, part: &str) -> Self {
+    pub fn header_part(name: &str, part: &str) -> Self {
         Self(header(name).map(|name| LocationKind::Part(name, part.into())))
     }
 
     /// The start of each item of a list in a header, up to a colon or a semicolon: `60` and `2700` of
     /// `60:error:organization, 2700:default`.
-    pub fn head_starts(name: &str) -> Self {
+    pub fn header_starts(name: &str) -> Self {
         Self(header(name).map(LocationKind::Starts))
     }
 

@@ -20,7 +20,7 @@ use std::time::Duration;
 /// use http_retry::{Outcome, RetryPolicy};
 /// use std::time::Duration;
 ///
-/// let slow = Interpretation::throttled().delay(Location::head("x-wait-ms"), Unit::Ms).at_least(Duration::from_secs(1));
+/// let slow = Interpretation::throttled().delay(Location::header("x-wait-ms"), Unit::Ms).at_least(Duration::from_secs(1));
 /// let shop = Dialect::named("shop").row(Row::when().status([503]).is(slow));
 /// let policy = RetryPolicy::background().to_builder().dialect(shop).build()?;
 ///

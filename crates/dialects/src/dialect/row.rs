@@ -106,21 +106,21 @@ impl RowBuilder {
 
     /// The header has this value ([`Value`] documents the comparison): a text in any case, a number that the header
     /// begins with, or one of a list. Only the first 8 lines of the header are read, each of at most 1,024 bytes.
-    pub fn head(self, name: &str, value: impl Into<Value>) -> Self {
+    pub fn header(self, name: &str, value: impl Into<Value>) -> Self {
         let value = value.into();
         self.with(header(name).and_then(|name| Condition::head(name, value)))
     }
 
     /// The part of a header with several has this value: `left` of `used=3, left=2`. See
-    /// [`Location::head_part`](super::Location::head_part) for the separators of parts.
-    pub fn head_part(self, name: &str, part: &str, value: impl Into<Value>) -> Self {
+    /// [`Location::header_part`](super::Location::header_part) for the separators of parts.
+    pub fn header_part(self, name: &str, part: &str, value: impl Into<Value>) -> Self {
         let value = value.into();
         self.with(header(name).and_then(|name| Condition::head_part(name, part, value)))
     }
 
     /// The header is present, whatever its value.
-    pub fn has_head(self, name: &str) -> Self {
-        self.head(name, Value::any())
+    pub fn has_header(self, name: &str) -> Self {
+        self.header(name, Value::any())
     }
 
     /// Two headers list numbers, and the usage at this index, which starts at 0, has reached its limit: at index 0 of
@@ -144,7 +144,7 @@ impl RowBuilder {
     }
 
     /// The first 64 KiB of the body contain this text; case is ignored.
-    pub fn text(self, part: &str) -> Self {
+    pub fn message(self, part: &str) -> Self {
         self.with(Condition::message(part))
     }
 

@@ -49,13 +49,13 @@ pub(super) fn aws() -> Vec<Row> {
         slow.scope_where(is_named(OF_ONE_RESOURCE), Scope::Request)
     };
     let mut rows = vec![
-        failed().head("x-amzn-errortype", throttles()).is(slow()),
+        failed().header("x-amzn-errortype", throttles()).is(slow()),
         failed().xml("Code", AWS_THROTTLES).is(slow()),
     ];
     rows.extend(NAMED_AT.map(|at| failed().json(at, throttles()).is(slow())));
     rows.extend([
         on([400])
-            .head("x-amzn-errortype", transient())
+            .header("x-amzn-errortype", transient())
             .is(Interpretation::transient()),
         on([400])
             .xml("Code", TRANSIENT)
@@ -98,7 +98,7 @@ pub(super) fn azure() -> Vec<Row> {
     vec![
         // The server is at capacity; it does not report whether it has begun the request.
         on([503])
-            .head("x-ms-error-code", "ServerBusy")
+            .header("x-ms-error-code", "ServerBusy")
             .is(Interpretation::throttled().answered()),
         on([503])
             .xml("Code", ["ServerBusy"])
@@ -109,7 +109,7 @@ pub(super) fn azure() -> Vec<Row> {
         // Cosmos DB moves a replica, or splits a partition: "these errors should always be transient". The substatus
         // distinguishes this from a resource that is gone for good.
         on([410])
-            .has_head("x-ms-substatus")
+            .has_header("x-ms-substatus")
             .is(Interpretation::transient()),
         // Microsoft Graph: "Your app has been throttled for exceeding the maximum bandwidth cap."
         on([509]).is(Interpretation::throttled().refused()),

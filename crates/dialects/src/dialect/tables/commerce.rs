@@ -14,12 +14,12 @@ use std::time::Duration;
 const TEN_MINUTES: Duration = seconds(10 * 60);
 
 pub(super) fn stripe() -> Vec<Row> {
-    let limited = |by| on([429]).head("stripe-rate-limited-reason", by);
+    let limited = |by| on([429]).header("stripe-rate-limited-reason", by);
     let slow = |scope| Interpretation::throttled().scope(scope);
     vec![
         // A replayed response stays the same for ever.
         on(500..=599)
-            .head("idempotent-replayed", "true")
+            .header("idempotent-replayed", "true")
             .is(Interpretation::permanent()),
         // "Subsequent requests with the same key return the same result, including 500 errors."
         on([500]).keyed().is(Interpretation::permanent()),
@@ -64,7 +64,7 @@ pub(super) fn paypal() -> Vec<Row> {
 pub(super) fn chargebee() -> Vec<Row> {
     vec![
         on(500..=599)
-            .head("chargebee-idempotency-replayed", "true")
+            .header("chargebee-idempotency-replayed", "true")
             .is(Interpretation::permanent()),
     ]
 }
@@ -73,7 +73,7 @@ pub(super) fn xero() -> Vec<Row> {
     vec![
         // The limit of a day, of one organisation; its `Retry-After` is hours long.
         on([429])
-            .head(
+            .header(
                 "x-rate-limit-problem",
                 Value::starts_with_any(["day", "daily"]),
             )
@@ -93,7 +93,7 @@ pub(super) fn idempotency() -> Vec<Row> {
     vec![
         // "A request is outstanding for this Idempotency-Key": the first one is still in progress.
         conflict()
-            .text("outstanding for this idempotency-key")
+            .message("outstanding for this idempotency-key")
             .is(Interpretation::transient()),
         conflict()
             .json("/error/code", codes())
@@ -129,7 +129,7 @@ pub(super) fn binance() -> Vec<Row> {
         // A ban of the address, for 2 minutes to 3 days; `Retry-After` has the seconds "until the ban is over". A ban
         // that names no end is not retried.
         on([418])
-            .has_head("retry-after")
+            .has_header("retry-after")
             .is(Interpretation::throttled()
                 .scope(Scope::Account)
                 .because(Reason::RateLimited)),
@@ -150,11 +150,11 @@ pub(super) fn binance() -> Vec<Row> {
 
 pub(super) fn bybit() -> Vec<Row> {
     let error = |code: &str| on([200]).path("/v5/*").json("/retCode", code);
-    let reset = Location::head("x-bapi-limit-reset-timestamp");
+    let reset = Location::header("x-bapi-limit-reset-timestamp");
     vec![
         // "403, access too frequent": the address is banned for "at least 10 minutes".
         on([403])
-            .text("access too frequent")
+            .message("access too frequent")
             .is(Interpretation::throttled()
                 .at_least(TEN_MINUTES)
                 .because(Reason::RateLimited)),
@@ -182,15 +182,19 @@ pub(super) fn okx() -> Vec<Row> {
 pub(super) fn kucoin() -> Vec<Row> {
     // The milliseconds until the quota is full again.
     let reset = "gw-ratelimit-reset";
-    let slow = Interpretation::throttled().delay(Location::head(reset), Unit::Ms);
-    vec![on([429]).has_head(reset).is(slow)]
+    let slow = Interpretation::throttled().delay(Location::header(reset), Unit::Ms);
+    vec![on([429]).has_header(reset).is(slow)]
 }
 
 pub(super) fn gate() -> Vec<Row> {
     // "The timestamp indicating when your request limit resets", of one endpoint.
     let reset = "x-gate-ratelimit-reset-timestamp";
-    let slow = Interpretation::throttled().delay(Location::head(reset), Unit::Unix);
-    vec![on([429]).has_head(reset).is(slow.scope(Scope::MethodRoute))]
+    let slow = Interpretation::throttled().delay(Location::header(reset), Unit::Unix);
+    vec![
+        on([429])
+            .has_header(reset)
+            .is(slow.scope(Scope::MethodRoute)),
+    ]
 }
 
 pub(super) fn coinmarketcap() -> Vec<Row> {

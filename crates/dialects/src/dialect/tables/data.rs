@@ -12,7 +12,7 @@ pub(super) fn sec() -> Vec<Row> {
     let blocked = Interpretation::throttled().at_least(seconds(10 * 60));
     vec![
         on([403, 429])
-            .text("request rate threshold exceeded")
+            .message("request rate threshold exceeded")
             .is(blocked.because(Reason::RateLimited)),
     ]
 }
@@ -22,8 +22,8 @@ pub(super) fn crossref() -> Vec<Row> {
     let interval = "x-rate-limit-interval";
     vec![
         on([429])
-            .has_head(interval)
-            .is(Interpretation::throttled().at_least_from(Location::head(interval), Unit::S)),
+            .has_header(interval)
+            .is(Interpretation::throttled().at_least_from(Location::header(interval), Unit::S)),
     ]
 }
 
@@ -31,7 +31,7 @@ pub(super) fn musicbrainz() -> Vec<Row> {
     // "Your requests are exceeding the allowable rate limit", which is one in a second.
     vec![
         on([503])
-            .text("exceeding the allowable rate limit")
+            .message("exceeding the allowable rate limit")
             .is(Interpretation::throttled().at_least(seconds(1))),
     ]
 }
@@ -57,14 +57,14 @@ pub(super) fn strava() -> Vec<Row> {
 }
 
 pub(super) fn esi() -> Vec<Row> {
-    let reset = Location::head("x-esi-error-limit-reset");
+    let reset = Location::header("x-esi-error-limit-reset");
     let slow = Interpretation::throttled().delay(reset, Unit::S);
     vec![
         // Too many errors in a minute: "it will return 420s on all ESI routes".
         on([420]).is(slow.scope(Scope::Account)),
         on([429])
-            .has_head("x-ratelimit-group")
-            .is(Interpretation::throttled().scope_from(Location::head("x-ratelimit-group"))),
+            .has_header("x-ratelimit-group")
+            .is(Interpretation::throttled().scope_from(Location::header("x-ratelimit-group"))),
     ]
 }
 
@@ -77,7 +77,7 @@ pub(super) fn infura() -> Vec<Row> {
 pub(super) fn alchemy() -> Vec<Row> {
     vec![
         on([429])
-            .text("monthly capacity limit exceeded")
+            .message("monthly capacity limit exceeded")
             .is(Interpretation::permanent().because(Reason::QuotaExhausted)),
     ]
 }

@@ -33,20 +33,20 @@ pub(super) fn discord() -> Vec<Row> {
     let slow = || {
         Interpretation::throttled()
             .delay(Location::json("/retry_after"), Unit::S)
-            .delay(Location::head("x-ratelimit-reset-after"), Unit::S)
+            .delay(Location::header("x-ratelimit-reset-after"), Unit::S)
     };
     vec![
         // The resource's own limit, which other clients use up as well.
         refused()
-            .head("x-ratelimit-scope", "shared")
+            .header("x-ratelimit-scope", "shared")
             .is(slow().scope(Scope::Request)),
         refused()
-            .head("x-ratelimit-global", "true")
+            .header("x-ratelimit-global", "true")
             .is(slow().scope(Scope::Account)),
         refused()
             .json("/global", "true")
             .is(slow().scope(Scope::Account)),
-        refused().is(slow().scope_from(Location::head("x-ratelimit-bucket"))),
+        refused().is(slow().scope_from(Location::header("x-ratelimit-bucket"))),
     ]
 }
 
@@ -65,7 +65,7 @@ pub(super) fn feishu() -> Vec<Row> {
     // The limits are those "of each API, each app and each tenant".
     let slow = || {
         Interpretation::throttled()
-            .delay(Location::head("x-ogw-ratelimit-reset"), Unit::S)
+            .delay(Location::header("x-ogw-ratelimit-reset"), Unit::S)
             .scope(Scope::MethodRoute)
     };
     // "Request trigger frequency limit"; the limit of one message or chat; a robot's message at a busy time.
@@ -107,7 +107,7 @@ pub(super) fn wechat() -> Vec<Row> {
     vec![
         // "reach max api daily quota limit"; WeCom has the same code for the calls of a minute or an hour.
         error("45009")
-            .text("daily quota")
+            .message("daily quota")
             .is(Interpretation::permanent().because(Reason::QuotaExhausted)),
         error("45009").is(slow()),
         // "api minute-quota reach limit, must slower, retry next minute"
@@ -132,27 +132,29 @@ pub(super) fn zoom() -> Vec<Row> {
     let refused = || on([429]);
     // Each category of methods, `Light` to `Resource-intensive`, has limits of its own.
     let category = "x-ratelimit-category";
-    let slow = || Interpretation::throttled().scope_from(Location::head(category));
+    let slow = || Interpretation::throttled().scope_from(Location::header(category));
     let of_a_second = || slow().at_least(seconds(1));
     vec![
         // The limit of one user and day, without the headers of the others: "You may resume these requests at GMT
         // 00:00:00."
         refused()
             .and(unless_head(RETRY_AFTER))
-            .text("daily rate limit")
+            .message("daily rate limit")
             .is(Interpretation::permanent().because(Reason::QuotaExhausted)),
-        refused().head("x-ratelimit-type", "QPS").is(of_a_second()),
-        refused().text("per-second").is(of_a_second()),
+        refused()
+            .header("x-ratelimit-type", "QPS")
+            .is(of_a_second()),
+        refused().message("per-second").is(of_a_second()),
         // For a daily limit, `Retry-After` is an ISO 8601 date.
-        refused().has_head(category).is(slow()),
+        refused().has_header(category).is(slow()),
     ]
 }
 
 pub(super) fn turn_io() -> Vec<Row> {
     vec![
         on([429])
-            .has_head("x-ratelimit-bucket")
-            .is(Interpretation::throttled().scope_from(Location::head("x-ratelimit-bucket"))),
+            .has_header("x-ratelimit-bucket")
+            .is(Interpretation::throttled().scope_from(Location::header("x-ratelimit-bucket"))),
     ]
 }
 
@@ -160,9 +162,9 @@ pub(super) fn x() -> Vec<Row> {
     let refused = || on([429]);
     let day = |name: &str| {
         let remaining = format!("x-{name}-limit-24hour-remaining");
-        let reset = Location::head(&format!("x-{name}-limit-24hour-reset"));
+        let reset = Location::header(&format!("x-{name}-limit-24hour-reset"));
         let slow = Interpretation::throttled().delay(reset, Unit::Unix);
-        refused().head(&remaining, 0).is(slow.scope(Scope::Route))
+        refused().header(&remaining, 0).is(slow.scope(Scope::Route))
     };
     vec![
         refused()
@@ -177,7 +179,7 @@ pub(super) fn x() -> Vec<Row> {
 pub(super) fn facebook() -> Vec<Row> {
     let failed = || on(400..=599);
     // The minutes until the app, page or account has access again; for each of its uses one.
-    let usage = Location::head_part(
+    let usage = Location::header_part(
         "x-business-use-case-usage",
         "estimated_time_to_regain_access",
     );
@@ -207,7 +209,7 @@ pub(super) fn linkedin() -> Vec<Row> {
     // UTC.
     vec![
         on([429])
-            .text("day limit for calls")
+            .message("day limit for calls")
             .is(Interpretation::permanent().because(Reason::QuotaExhausted)),
     ]
 }
@@ -230,7 +232,7 @@ pub(super) fn resend() -> Vec<Row> {
 }
 
 pub(super) fn brevo() -> Vec<Row> {
-    let reset = Location::head("x-sib-ratelimit-reset");
+    let reset = Location::header("x-sib-ratelimit-reset");
     let slow = Interpretation::throttled().delay(reset, Unit::S);
     vec![on([429]).is(slow.scope(Scope::Route))]
 }
@@ -239,8 +241,8 @@ pub(super) fn mailerlite() -> Vec<Row> {
     // The classic API: a limit for each endpoint, and a delay in a header of its own. The current API has
     // `Retry-After`.
     let after = "x-ratelimit-retry-after";
-    let slow = Interpretation::throttled().delay(Location::head(after), Unit::S);
-    vec![on([429]).has_head(after).is(slow.scope(Scope::Route))]
+    let slow = Interpretation::throttled().delay(Location::header(after), Unit::S);
+    vec![on([429]).has_header(after).is(slow.scope(Scope::Route))]
 }
 
 pub(super) fn twilio() -> Vec<Row> {

@@ -8,7 +8,7 @@ use http_retry_core::policy::rules::Value;
 use http_retry_core::policy::{Reason, Scope, Unit};
 
 pub(super) fn github() -> Vec<Row> {
-    let reset = || Location::head("x-ratelimit-reset");
+    let reset = || Location::header("x-ratelimit-reset");
     let primary = || Interpretation::throttled().delay(reset(), Unit::Unix);
     // "You have exceeded a secondary rate limit": wait at least a minute, then longer each time.
     let secondary = || Interpretation::throttled().at_least(MINUTE);
@@ -16,12 +16,14 @@ pub(super) fn github() -> Vec<Row> {
     let graphql = || on([200]).path("*/graphql");
     vec![
         refused()
-            .head("x-ratelimit-remaining", 0)
-            .is(primary().scope_from(Location::head("x-ratelimit-resource"))),
-        refused().text("secondary rate limit").is(secondary()),
-        refused().text("abuse detection mechanism").is(secondary()),
+            .header("x-ratelimit-remaining", 0)
+            .is(primary().scope_from(Location::header("x-ratelimit-resource"))),
+        refused().message("secondary rate limit").is(secondary()),
         refused()
-            .has_head("retry-after")
+            .message("abuse detection mechanism")
+            .is(secondary()),
+        refused()
+            .has_header("retry-after")
             .is(Interpretation::throttled()),
         // "Otherwise, wait for at least one minute before retrying."
         on([429]).is(secondary()),
@@ -31,7 +33,7 @@ pub(super) fn github() -> Vec<Row> {
         // Besides `message` there is no data that could hold somebody else's text.
         graphql()
             .json("/message", Value::any())
-            .text("secondary rate limit")
+            .message("secondary rate limit")
             .is(secondary().scope(Scope::Route)),
     ]
 }
@@ -40,11 +42,11 @@ pub(super) fn gitlab() -> Vec<Row> {
     let refused = || on([429]);
     vec![
         refused()
-            .has_head("retry-after")
+            .has_header("retry-after")
             .is(Interpretation::throttled().scope(Scope::Route)),
         refused()
-            .head("ratelimit-remaining", 0)
-            .is(Interpretation::throttled().delay(Location::head("ratelimit-reset"), Unit::Auto)),
+            .header("ratelimit-remaining", 0)
+            .is(Interpretation::throttled().delay(Location::header("ratelimit-reset"), Unit::Auto)),
         // Another limit than the one in the headers was reached; its window is a minute or more.
         refused().is(Interpretation::throttled()
             .at_least(MINUTE)
@@ -55,7 +57,7 @@ pub(super) fn gitlab() -> Vec<Row> {
 pub(super) fn atlassian() -> Vec<Row> {
     let limit = |reasons: &[&str]| {
         let reasons = Value::is(reasons.iter().copied());
-        on([429]).head("ratelimit-reason", reasons)
+        on([429]).header("ratelimit-reason", reasons)
     };
     vec![
         limit(&["jira-burst-based"]).is(Interpretation::throttled().scope(Scope::MethodRoute)),
@@ -64,7 +66,7 @@ pub(super) fn atlassian() -> Vec<Row> {
             .is(Interpretation::throttled().scope(Scope::Account)),
         // "A 503 with Retry-After" is a rate limit of an older kind, and refuses the request.
         on([503])
-            .has_head("retry-after")
+            .has_header("retry-after")
             .is(Interpretation::throttled().refused()),
         // A window of 10 s, in which refused calls count too.
         on([429])
@@ -81,9 +83,9 @@ pub(super) fn atlassian() -> Vec<Row> {
         on([420]).is(Interpretation::throttled()),
         // Opsgenie, whose limits are of a second and of a minute.
         on([429])
-            .head("x-ratelimit-state", "THROTTLED")
+            .header("x-ratelimit-state", "THROTTLED")
             .is(Interpretation::throttled()
-                .at_least_from(Location::head("x-ratelimit-period-in-sec"), Unit::S)),
+                .at_least_from(Location::header("x-ratelimit-period-in-sec"), Unit::S)),
     ]
 }
 
@@ -103,8 +105,8 @@ pub(super) fn kubernetes() -> Vec<Row> {
     let timed = |meaning: Interpretation| meaning.delay(Location::json(delay), Unit::S);
     vec![
         on([429])
-            .has_head(level)
-            .is(timed(Interpretation::throttled()).scope_from(Location::head(level))),
+            .has_header(level)
+            .is(timed(Interpretation::throttled()).scope_from(Location::header(level))),
         on([429])
             .json(delay, Value::any())
             .is(timed(Interpretation::throttled())),
@@ -119,7 +121,7 @@ pub(super) fn docker_hub() -> Vec<Row> {
     // `Retry-After` and `x-retry-after`, seconds or a Unix time, need no row.
     vec![
         on([429])
-            .text("pull rate limit")
+            .message("pull rate limit")
             .is(Interpretation::throttled()
                 .at_least(HOUR)
                 .because(Reason::RateLimited)),
@@ -144,25 +146,25 @@ pub(super) fn influxdb() -> Vec<Row> {
     vec![
         // The plan's number of series, which no wait changes.
         on([503])
-            .text("series cardinality exceeds")
+            .message("series cardinality exceeds")
             .is(Interpretation::permanent().because(Reason::QuotaExhausted)),
         // "Temporarily unavailable to accept writes. The Retry-After header describes when to try the write again."
         on([503])
             .path("*/write")
-            .has_head("retry-after")
+            .has_header("retry-after")
             .is(Interpretation::throttled()),
     ]
 }
 
 pub(super) fn datadog() -> Vec<Row> {
-    let named = || Interpretation::throttled().scope_from(Location::head("x-ratelimit-name"));
+    let named = || Interpretation::throttled().scope_from(Location::header("x-ratelimit-name"));
     let refused = || on([429]);
     vec![
         refused()
-            .has_head("x-ratelimit-reset")
-            .is(named().delay(Location::head("x-ratelimit-reset"), Unit::S)),
+            .has_header("x-ratelimit-reset")
+            .is(named().delay(Location::header("x-ratelimit-reset"), Unit::S)),
         // Without a reset, the window is the shortest delay.
-        refused().is(named().at_least_from(Location::head("x-ratelimit-period"), Unit::S)),
+        refused().is(named().at_least_from(Location::header("x-ratelimit-period"), Unit::S)),
     ]
 }
 
@@ -218,27 +220,27 @@ pub(super) fn cloudflare() -> Vec<Row> {
 
 pub(super) fn fastly() -> Vec<Row> {
     let reset = "fastly-ratelimit-reset";
-    let slow = Interpretation::throttled().delay(Location::head(reset), Unit::Unix);
-    vec![on([429]).has_head(reset).is(slow)]
+    let slow = Interpretation::throttled().delay(Location::header(reset), Unit::Unix);
+    vec![on([429]).has_header(reset).is(slow)]
 }
 
 pub(super) fn sentry() -> Vec<Row> {
     let refused = || on([429]);
     let one = || Interpretation::throttled().scope(Scope::MethodRoute);
-    let reset = Location::head("x-sentry-rate-limit-reset");
+    let reset = Location::header("x-sentry-rate-limit-reset");
     let limits = "x-sentry-rate-limits";
     vec![
         // Events: `60:error:organization, 2700:default:key`.
         refused()
-            .has_head(limits)
-            .is(Interpretation::throttled().delay(Location::head_starts(limits), Unit::S)),
+            .has_header(limits)
+            .is(Interpretation::throttled().delay(Location::header_starts(limits), Unit::S)),
         // "The limit is applied to each unique combination of caller and endpoint."
         refused()
-            .head("x-sentry-rate-limit-remaining", 0)
+            .header("x-sentry-rate-limit-remaining", 0)
             .is(one().delay(reset, Unit::Unix)),
         // Too many requests at a time; the reset is that of another limit.
         refused()
-            .has_head("x-sentry-rate-limit-remaining")
+            .has_header("x-sentry-rate-limit-remaining")
             .is(one()),
         // "In this case, use 60 seconds as a default value for Retry-After."
         refused()
@@ -265,7 +267,7 @@ pub(super) fn vault() -> Vec<Row> {
             .is(Interpretation::permanent()),
         // "Required index state not present": the node lags behind, and has not begun.
         on([412])
-            .text("required index state not present")
+            .message("required index state not present")
             .is(Interpretation::transient().refused()),
     ]
 }
@@ -278,7 +280,7 @@ pub(super) fn auth0() -> Vec<Row> {
     // The limit of all calls of a free tenant; the headers describe another limit.
     vec![
         on([500])
-            .text("global limit has been reached")
+            .message("global limit has been reached")
             .is(Interpretation::throttled()),
     ]
 }
@@ -286,23 +288,28 @@ pub(super) fn auth0() -> Vec<Row> {
 pub(super) fn grpc() -> Vec<Row> {
     let pushback = "grpc-retry-pushback-ms";
     let ended = || {
-        let head = on([200]).has_head("grpc-status");
-        head.head("content-type", Value::starts("application/grpc"))
+        let head = on([200]).has_header("grpc-status");
+        head.header("content-type", Value::starts("application/grpc"))
     };
-    let told = || ended().head(pushback, Value::any_number());
-    let after =
-        |meaning: Interpretation| meaning.refused().delay(Location::head(pushback), Unit::Ms);
+    let told = || ended().header(pushback, Value::any_number());
+    let after = |meaning: Interpretation| {
+        meaning
+            .refused()
+            .delay(Location::header(pushback), Unit::Ms)
+    };
     vec![
-        ended().head("grpc-status", 0).is(Interpretation::success()),
+        ended()
+            .header("grpc-status", 0)
+            .is(Interpretation::success()),
         told()
-            .head("grpc-status", 8)
+            .header("grpc-status", 8)
             .is(after(Interpretation::throttled())),
         // A server that names a time to retry has not processed the request.
         told().is(after(Interpretation::transient())),
         // Negative or unreadable: do not retry at all.
-        ended().has_head(pushback).is(Interpretation::permanent()),
+        ended().has_header(pushback).is(Interpretation::permanent()),
         ended()
-            .head("grpc-status", 14)
+            .header("grpc-status", 14)
             .is(Interpretation::transient()),
         ended().is(Interpretation::permanent()),
     ]

@@ -25,10 +25,11 @@ pub(super) fn hubspot() -> Vec<Row> {
 
 pub(super) fn zendesk() -> Vec<Row> {
     let endpoint = "zendesk-ratelimit-endpoint";
-    let slow = Interpretation::throttled().delay(Location::head_part(endpoint, "resets"), Unit::S);
+    let slow =
+        Interpretation::throttled().delay(Location::header_part(endpoint, "resets"), Unit::S);
     vec![
         on([429])
-            .head_part(endpoint, "remaining", 0)
+            .header_part(endpoint, "remaining", 0)
             .is(slow.scope(Scope::Route)),
         on([409])
             .json("/error", "DatabaseConflict")
@@ -87,7 +88,7 @@ pub(super) fn salesforce() -> Vec<Row> {
         on([400, 403, 503])
             .json(place, "REQUEST_LIMIT_EXCEEDED")
             // The daily limit has the same code; only the message tells them apart.
-            .text("concurrent")
+            .message("concurrent")
     };
     vec![
         code("/*/errorCode").is(Interpretation::throttled()),
@@ -132,7 +133,7 @@ pub(super) fn mod_io() -> Vec<Row> {
 
 pub(super) fn prisjakt() -> Vec<Row> {
     // Milliseconds from now: read as seconds, no call would wait for it.
-    let reset = Location::head("x-rate-limit-reset");
+    let reset = Location::header("x-rate-limit-reset");
     vec![on([429]).is(Interpretation::throttled().delay(reset, Unit::Ms))]
 }
 
@@ -151,7 +152,7 @@ pub(super) fn spotify() -> Vec<Row> {
 }
 
 pub(super) fn riot() -> Vec<Row> {
-    let limit = |name: &str| on([429]).head("x-rate-limit-type", name);
+    let limit = |name: &str| on([429]).header("x-rate-limit-type", name);
     vec![
         // Of all calls with this key in this region, which is a host.
         limit("application").is(Interpretation::throttled().scope(Scope::Account)),
@@ -166,14 +167,14 @@ pub(super) fn contentful() -> Vec<Row> {
     vec![
         // The seconds until the next request.
         on([429])
-            .has_head(reset)
-            .is(Interpretation::throttled().delay(Location::head(reset), Unit::S)),
+            .has_header(reset)
+            .is(Interpretation::throttled().delay(Location::header(reset), Unit::S)),
     ]
 }
 
 pub(super) fn cloudinary() -> Vec<Row> {
     // "Rate Limit Exceeded. Limit of 500 api operations reached. Try again on 2026-08-21 13:00:00 UTC"
-    let reset = Location::head("x-featureratelimit-reset");
+    let reset = Location::header("x-featureratelimit-reset");
     vec![
         on([420, 429]).is(Interpretation::throttled()
             .delay(reset, Unit::HttpDate)
@@ -190,20 +191,20 @@ pub(super) fn highlevel() -> Vec<Row> {
     let interval = "x-ratelimit-interval-milliseconds";
     vec![
         on([429])
-            .head("x-ratelimit-daily-remaining", 0)
+            .header("x-ratelimit-daily-remaining", 0)
             .is(Interpretation::permanent().because(Reason::QuotaExhausted)),
         // A burst, of 100 requests in 10 seconds.
         on([429])
-            .has_head(interval)
-            .is(Interpretation::throttled().at_least_from(Location::head(interval), Unit::Ms)),
+            .has_header(interval)
+            .is(Interpretation::throttled().at_least_from(Location::header(interval), Unit::Ms)),
     ]
 }
 
 pub(super) fn moysklad() -> Vec<Row> {
     // Milliseconds.
     let after = "x-lognex-retry-after";
-    let slow = Interpretation::throttled().delay(Location::head(after), Unit::Ms);
-    vec![on([429]).has_head(after).is(slow)]
+    let slow = Interpretation::throttled().delay(Location::header(after), Unit::Ms);
+    vec![on([429]).has_header(after).is(slow)]
 }
 
 pub(super) fn quickbooks() -> Vec<Row> {
@@ -218,7 +219,7 @@ pub(super) fn quickbooks() -> Vec<Row> {
 
 pub(super) fn docusign() -> Vec<Row> {
     let limit = |code: &str| on([400, 429]).json("/errorCode", code);
-    let reset = Location::head("x-ratelimit-reset");
+    let reset = Location::header("x-ratelimit-reset");
     vec![
         limit("HOURLY_APIINVOCATION_LIMIT_EXCEEDED")
             .is(Interpretation::throttled().delay(reset, Unit::Unix)),
