@@ -13,3 +13,7 @@
 pub use crate::error::RequestFailed;
 #[doc(inline)]
 pub use http_retry_core::report::*;
+// Once more by its name, so that rustc names the feature if it is off.
+#[cfg(feature = "metrics")]
+#[doc(inline)]
+pub use http_retry_core::report::MetricsObserver;

@@ -9,8 +9,8 @@ use std::time::Duration;
 /// The rules that a request's attempts follow: immutable, cheap to clone, shared by any number of clients.
 ///
 /// Five presets suit most programs: [`user_facing`](Self::user_facing), [`background`](Self::background),
-/// [`rate_limited`](Self::rate_limited), `llm` and [`never`](Self::never). Start from a preset and adjust it, or
-/// build a policy:
+/// [`rate_limited`](Self::rate_limited), `llm` (feature `llm`, with `use http_retry::llm::LlmPreset`) and
+/// [`never`](Self::never). Start from a preset and adjust it, or build a policy:
 ///
 /// ```
 /// use http_retry::{Backoff, RetryPolicy};
