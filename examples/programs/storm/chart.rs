@@ -6,10 +6,22 @@ use http_retry_lab::scenarios::Scenario;
 use http_retry_lab::verdict::Row;
 use plotters::coord::Shift;
 use plotters::prelude::*;
-use std::iter;
 use std::path::Path;
+use std::{fs, iter};
 
-const SIZE: (u32, u32) = (960, 640);
+const SIZE: (u32, u32) = (1_100, 640);
+/// The legend's place, beside the plots.
+const LEGEND: u32 = 160;
+/// The colours on white, and those in the dark, of what is drawn.
+const IN_THE_DARK: [(&str, &str); 7] = [
+    ("#FFFFFF", "#15181c"),
+    ("#000000", "#e4e6e8"),
+    ("#787878", "#a0a4a8"),
+    ("#005AC8", "#6db1ff"),
+    ("#D22828", "#ff8078"),
+    ("#E69600", "#ffbe4d"),
+    ("#5AA0DC", "#9fd0ff"),
+];
 /// Longer runs are drawn as averages of so many points.
 const POINTS: usize = 300;
 
@@ -43,16 +55,56 @@ pub(crate) fn write(path: &Path, scenario: &Scenario, rows: &[Row], shows: Shows
     }
     // The one that is looked for lies on top.
     lines.sort_by_key(|line| line.width);
-    let area = SVGBackend::new(path, SIZE).into_drawing_area();
+    let mut text = String::new();
+    let title = format!("{case}. {}", scenario.title);
+    let area = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
+    draw(&area, &title, &lines, shows).map_err(|error| anyhow!("{error}"))?;
+    drop(area);
+    Ok(fs::write(path, in_both_themes(&text))?)
+}
+
+/// The picture with a style for the dark. rustdoc names its theme at the root; elsewhere the reader's system says it. The
+/// first tag stands alone on its line, as Markdown wants it.
+fn in_both_themes(text: &str) -> String {
+    let rules = |start: &str| -> String {
+        let rules = IN_THE_DARK.iter().map(|(white, dark)| {
+            ["fill", "stroke"]
+                .map(|kind| format!("{start} [{kind}=\"{white}\"] {{ {kind}: {dark} }}\n"))
+        });
+        rules.flatten().collect()
+    };
+    let dark = [
+        rules(":root[data-theme=\"dark\"] svg.storm"),
+        rules(":root[data-theme=\"ayu\"] svg.storm"),
+        format!(
+            "@media (prefers-color-scheme: dark) {{\n{}}}\n",
+            rules("svg.storm:not([data-theme] *)")
+        ),
+    ];
+    let style = format!(
+        "svg.storm {{ max-width: 100%; height: auto }}\n{}",
+        dark.concat()
+    );
+    let text = text.replacen("<svg ", "<svg class=\"storm\" ", 1);
+    text.replacen(">\n", &format!(">\n<style>\n{style}</style>\n"), 1)
+}
+
+fn draw(area: &Area<'_>, title: &str, lines: &[Line<'_>], shows: Shows) -> Result<()> {
     area.fill(&WHITE)?;
-    let titled = area.titled(&format!("{case}. {}", scenario.title), ("sans-serif", 20))?;
-    let (above, below) = titled.split_vertically(SIZE.1 / 2 - 20);
+    let titled = area.titled(title, ("sans-serif", 20))?;
+    let (plots, legend) = titled.split_horizontally(SIZE.0 - LEGEND);
+    let (above, below) = plots.split_vertically(SIZE.1 / 2 - 20);
     let [attempts, successes] = match shows {
         Shows::Rates => ["attempts per second", "goodput: successes per second"],
         Shows::Sums => ["attempts so far", "successes so far"],
     };
-    panel(&above, &lines, attempts, shows, |series| &series.attempts)?;
-    panel(&below, &lines, successes, shows, |series| &series.goodput)?;
+    panel(&above, lines, attempts, shows, |series| &series.attempts)?;
+    panel(&below, lines, successes, shows, |series| &series.goodput)?;
+    for (line, y) in lines.iter().rev().zip((24..).step_by(26)) {
+        let style = line.colour.stroke_width(line.width);
+        legend.draw(&PathElement::new([(0, y), (20, y)], style))?;
+        legend.draw(&Text::new(line.name, (28, y - 7), ("sans-serif", 15)))?;
+    }
     area.present()?;
     Ok(())
 }
@@ -77,14 +129,6 @@ impl Shows {
             Self::Rates => (counts.to_vec(), 0),
             // At the begin of the first second nothing has happened yet.
             Self::Sums => (iter::once(0).chain(sums).collect(), counts.iter().sum()),
-        }
-    }
-
-    /// Where no line goes, if the lines have their names in this panel.
-    fn free_corner(self, is_first: bool) -> Option<SeriesLabelPosition> {
-        match self {
-            Self::Rates => Some(SeriesLabelPosition::UpperRight),
-            Self::Sums => is_first.then_some(SeriesLabelPosition::LowerRight),
         }
     }
 }
@@ -135,22 +179,11 @@ fn panel<'a>(
         .x_label_formatter(&|second| format!("{second:.0}"))
         .y_label_formatter(&|number| format!("{number:.0}"))
         .y_desc(what)
-        .light_line_style(WHITE)
+        .light_line_style(TRANSPARENT)
         .draw()?;
     for (line, points) in lines.iter().zip(&points) {
         let style = line.colour.stroke_width(line.width);
-        chart
-            .draw_series(LineSeries::new(points.iter().copied(), style))?
-            .label(line.name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
-    }
-    if let Some(corner) = shows.free_corner(what.starts_with("attempts")) {
-        chart
-            .configure_series_labels()
-            .position(corner)
-            .background_style(WHITE.mix(0.85))
-            .border_style(BLACK.mix(0.3))
-            .draw()?;
+        chart.draw_series(LineSeries::new(points.iter().copied(), style))?;
     }
     Ok(())
 }
