@@ -216,8 +216,9 @@ impl Error for IncompleteBody {}
 /// is already an error is unchanged.
 ///
 /// ```
-/// # #[cfg(feature = "testing")] {
-/// use futures_util::FutureExt;
+/// # #[cfg(not(feature = "testing"))] fn main() {}
+/// # #[cfg(feature = "testing")] #[tokio::main]
+/// # async fn main() -> Result<(), tower::BoxError> {
 /// use http_retry::report::RequestFailed;
 /// use http_retry::rules::OnExhausted;
 /// use http_retry::testing::{ManualRuntime, Script};
@@ -226,16 +227,16 @@ impl Error for IncompleteBody {}
 /// use tower::{Layer, ServiceExt};
 ///
 /// let policy = RetryPolicy::builder().max_retries(1).on_exhausted(OnExhausted::Fail);
-/// let layer = RetryLayer::new(policy.build().unwrap()).runtime(ManualRuntime::new());
+/// let layer = RetryLayer::new(policy.build()?).runtime(ManualRuntime::new());
 /// let service = layer.layer(Script::new().status(503).status(503));
-/// let request = http::Request::get("http://api.example/").body(String::new()).unwrap();
+/// let request = http::Request::get("http://api.example/").body(String::new())?;
 ///
-/// let error = service.oneshot(request).now_or_never().unwrap().unwrap_err();
-/// let failed = error.downcast_ref::<RequestFailed>().unwrap();
+/// let error = service.oneshot(request).await.unwrap_err();
+/// let failed = error.downcast_ref::<RequestFailed>().ok_or("another error")?;
 /// assert_eq!(failed.report().stop(), StopReason::AttemptsExhausted);
 /// let text = "the policy calls the answer 503 a failure after 2 attempts (attempts_exhausted)";
 /// assert_eq!(failed.to_string(), text);
-/// # }
+/// # Ok(()) }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestFailed {

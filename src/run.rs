@@ -23,13 +23,14 @@ use std::sync::Arc;
 /// body, so rules about those do not match, and it does not fail over. Clones share the budget and the gate.
 ///
 /// ```
-/// # #[cfg(feature = "testing")] {
+/// # #[cfg(not(feature = "testing"))] fn main() {}
+/// # #[cfg(feature = "testing")] #[tokio::main]
+/// # async fn main() -> Result<(), tower::BoxError> {
 /// use http_retry::run::Runner;
 /// use http_retry::{Class, Reach, RetryPolicy};
 /// # use http_retry::testing::ManualRuntime;
 /// # use std::io;
 ///
-/// # futures_util::FutureExt::now_or_never(async {
 /// # let runtime = ManualRuntime::new();
 /// let runner = Runner::on(runtime, RetryPolicy::background()).idempotent(true);
 /// let judge = |error: &io::Error| match error.kind() {
@@ -42,16 +43,16 @@ use std::sync::Arc;
 ///         if attempt.number() < 3 { Err(io::Error::other("not yet")) } else { Ok(42) }
 ///     })
 ///     .await;
-/// assert_eq!(answer.unwrap(), 42);
-/// # }).unwrap();
-/// # }
+/// assert_eq!(answer?, 42);
+/// # Ok(()) }
 /// ```
 ///
 /// With a budget that other clients of the database share, and a report:
 ///
 /// ```
-/// # #[cfg(feature = "testing")] {
-/// use futures_util::FutureExt;
+/// # #[cfg(not(feature = "testing"))] fn main() {}
+/// # #[cfg(feature = "testing")] #[tokio::main]
+/// # async fn main() -> Result<(), tower::BoxError> {
 /// use http_retry::run::Runner;
 /// use http_retry::testing::ManualRuntime;
 /// use http_retry::{RetryBudget, RetryPolicy, RetryReport, StopReason};
@@ -65,11 +66,11 @@ use std::sync::Arc;
 ///     .report_to(slot.clone());
 ///
 /// let reset = || io::Error::from(io::ErrorKind::ConnectionReset);
-/// let result = runner.run_by_policy(|_| async { Err::<(), _>(reset()) }).now_or_never();
-/// assert_eq!(result.unwrap().unwrap_err().kind(), io::ErrorKind::ConnectionReset);
-/// let report = slot.take().unwrap();
+/// let result = runner.run_by_policy(|_| async { Err::<(), _>(reset()) }).await;
+/// assert_eq!(result.unwrap_err().kind(), io::ErrorKind::ConnectionReset);
+/// let report = slot.take().ok_or("no report")?;
 /// assert_eq!((report.retries(), report.stop()), (1, StopReason::AttemptsExhausted));
-/// # }
+/// # Ok(()) }
 /// ```
 #[derive(Debug, Clone)]
 pub struct Runner {
@@ -161,8 +162,9 @@ impl Runner {
     /// [`StopReason::RequestsUnknown`](crate::StopReason::RequestsUnknown).
     ///
     /// ```
-    /// # #[cfg(feature = "testing")] {
-    /// use futures_util::FutureExt;
+    /// # #[cfg(not(feature = "testing"))] fn main() {}
+    /// # #[cfg(feature = "testing")] #[tokio::main]
+    /// # async fn main() -> Result<(), tower::BoxError> {
     /// use http_retry::RetryPolicy;
     /// use http_retry::run::Runner;
     /// use http_retry::testing::ManualRuntime;
@@ -170,18 +172,18 @@ impl Runner {
     ///
     /// let runner = Runner::on(ManualRuntime::new(), RetryPolicy::background());
     /// let refused = || async { Err::<(), _>(io::Error::from(io::ErrorKind::ConnectionRefused)) };
-    /// let attempts = |runner: Runner| {
+    /// let attempts = async |runner: Runner| {
     ///     let mut attempts = 0;
     ///     let run = runner.run_by_policy(|attempt| {
     ///         attempts = attempt.number();
     ///         refused()
     ///     });
-    ///     assert!(run.now_or_never().unwrap().is_err());
+    ///     assert!(run.await.is_err());
     ///     attempts
     /// };
-    /// assert_eq!(attempts(runner.clone()), 1);
-    /// assert_eq!(attempts(runner.one_request()), 5);
-    /// # }
+    /// assert_eq!(attempts(runner.clone()).await, 1);
+    /// assert_eq!(attempts(runner.one_request()).await, 5);
+    /// # Ok(()) }
     /// ```
     #[must_use]
     pub fn one_request(self) -> Self {

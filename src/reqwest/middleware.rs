@@ -40,8 +40,9 @@ use std::sync::Arc;
 /// Every setting has a default. Some of them:
 ///
 /// ```
-/// # #[cfg(feature = "testing")] {
-/// use futures_util::FutureExt;
+/// # #[cfg(not(feature = "testing"))] fn main() {}
+/// # #[cfg(feature = "testing")] #[tokio::main]
+/// # async fn main() -> Result<(), tower::BoxError> {
 /// use http_retry::gate::Gate;
 /// use http_retry::reqwest::RetryMiddleware;
 /// use http_retry::testing::{ManualRuntime, Script};
@@ -61,10 +62,10 @@ use std::sync::Arc;
 ///     .with(Script::new().status(503).status(200))
 ///     .build();
 ///
-/// let response = client.get("http://api.example/").send().now_or_never().unwrap().unwrap();
-/// let report = response.extensions().get::<RetryReport>().unwrap();
+/// let response = client.get("http://api.example/").send().await?;
+/// let report = response.extensions().get::<RetryReport>().ok_or("no report")?;
 /// assert_eq!((response.status().as_u16(), report.retries()), (200, 1));
-/// # }
+/// # Ok(()) }
 /// ```
 ///
 /// A request's own settings ([`RetryOverride`](crate::RetryOverride)) and its report slot go into the extensions that

@@ -48,8 +48,9 @@ use tower_layer::Layer;
 /// Every setting has a default. Some of them:
 ///
 /// ```
-/// # #[cfg(feature = "testing")] {
-/// use futures_util::FutureExt;
+/// # #[cfg(not(feature = "testing"))] fn main() {}
+/// # #[cfg(feature = "testing")] #[tokio::main]
+/// # async fn main() -> Result<(), tower::BoxError> {
 /// use http::HeaderName;
 /// use http_retry::gate::Gate;
 /// use http_retry::testing::{ManualRuntime, Script};
@@ -70,11 +71,11 @@ use tower_layer::Layer;
 ///
 /// // The POST is repeated, since it has an idempotency key.
 /// let client = Script::new().status(503).status(200);
-/// let request = http::Request::post("http://api.example/").body(String::new()).unwrap();
-/// let response = layer.layer(client.clone()).oneshot(request).now_or_never().unwrap();
-/// assert_eq!(response.unwrap().status(), 200);
+/// let request = http::Request::post("http://api.example/").body(String::new())?;
+/// let response = layer.layer(client.clone()).oneshot(request).await;
+/// assert_eq!(response?.status(), 200);
 /// assert_eq!(client.calls().len(), 2);
-/// # }
+/// # Ok(()) }
 /// ```
 #[derive(Debug, Clone)]
 pub struct RetryLayer<X = Boxed, C = CloneBody, A = Wrapped<X>> {
@@ -164,8 +165,9 @@ impl<X, C, A> RetryLayer<X, C, A> {
     /// nothing.
     ///
     /// ```
-    /// # #[cfg(feature = "testing")] {
-    /// use futures_util::FutureExt;
+    /// # #[cfg(not(feature = "testing"))] fn main() {}
+    /// # #[cfg(feature = "testing")] #[tokio::main]
+    /// # async fn main() -> Result<(), tower::BoxError> {
     /// use http_retry::testing::{ManualRuntime, Script};
     /// use http_retry::tower::RetryLayer;
     /// use http_retry::{RetryPolicy, RetryReport};
@@ -174,16 +176,16 @@ impl<X, C, A> RetryLayer<X, C, A> {
     ///
     /// let layer = RetryLayer::new(RetryPolicy::never()).runtime(ManualRuntime::new());
     /// let client = Script::new().error(io::ErrorKind::BrokenPipe).error(io::ErrorKind::BrokenPipe);
-    /// let request = || http::Request::get("http://api.example/").body(String::new()).unwrap();
+    /// let request = || http::Request::get("http://api.example/").body(String::new());
     ///
-    /// let sent = layer.layer(client.clone()).oneshot(request()).now_or_never();
-    /// let error: tower::BoxError = sent.unwrap().unwrap_err();
+    /// let sent = layer.layer(client.clone()).oneshot(request()?).await;
+    /// let error: tower::BoxError = sent.unwrap_err();
     /// assert!(error.is::<io::Error>());
     ///
-    /// let sent = layer.unchanged_errors().layer(client).oneshot(request()).now_or_never();
-    /// let error: io::Error = sent.unwrap().unwrap_err();
+    /// let sent = layer.unchanged_errors().layer(client).oneshot(request()?).await;
+    /// let error: io::Error = sent.unwrap_err();
     /// assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
-    /// # }
+    /// # Ok(()) }
     /// ```
     #[must_use]
     pub fn unchanged_errors(self) -> RetryLayer<Unchanged, C, A::Unchanged>

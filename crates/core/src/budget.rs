@@ -60,7 +60,7 @@ use sync::{Arc, AtomicU64, Mutex, MutexGuard, Ordering};
 /// use http_retry::policy::{ErrorKind, Moment, Outcome, RequestFacts};
 /// use http_retry::{RetryBudget, RetryPolicy};
 ///
-/// let budget = RetryBudget::builder().capacity(10).initial(1).build().unwrap();
+/// let budget = RetryBudget::builder().capacity(10).initial(1).build()?;
 /// let now = Moment::default();
 /// let request = RequestFacts::operation().idempotent(true);
 /// let mut session = RetryPolicy::background().session(request, now.now);
@@ -76,7 +76,7 @@ use sync::{Arc, AtomicU64, Mutex, MutexGuard, Ordering};
 ///     budget.deposit(now.now);
 /// }
 /// assert_eq!(budget.available(now.now), 1);
-/// # Ok::<(), http_retry::StopReason>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
 #[doc(alias = "circuit breaker")]
@@ -291,7 +291,7 @@ impl RetryBudget {
     /// ```
     /// use http_retry::RetryBudget;
     ///
-    /// assert_eq!(RetryBudget::default().tokens().unwrap().to_string(), "20");
+    /// assert_eq!(RetryBudget::default().tokens(), Some(20.into()));
     /// assert_eq!(RetryBudget::unlimited().tokens(), None);
     /// ```
     #[must_use]

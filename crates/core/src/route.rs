@@ -112,10 +112,11 @@ impl<'a> RequestHead<'a> {
     /// ```
     /// use http_retry::route::RequestHead;
     ///
-    /// let uri = "HTTP://me:secret@API.example.:80//v1/%70ay?q=1".parse().unwrap();
+    /// let uri = "HTTP://me:secret@API.example.:80//v1/%70ay?q=1".parse()?;
     /// let head = RequestHead::new(&http::Method::GET, &uri);
     /// assert_eq!(head.authority(), Some("api.example"));
     /// assert_eq!(head.path(), "/v1/pay");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn new(method: &'a Method, uri: &'a Uri) -> Self {

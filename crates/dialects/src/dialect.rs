@@ -73,11 +73,11 @@ use std::sync::Arc;
 /// let policy = RetryPolicy::background().to_builder().dialect(shop).build()?;
 ///
 /// let headers = HeaderMap::new();
-/// let answer = Outcome::response(StatusCode::from_u16(420).unwrap(), &headers);
+/// let answer = Outcome::response(StatusCode::from_u16(420)?, &headers);
 /// let judged = policy.classify(answer);
 /// assert_eq!(judged.class(), Class::Throttled); // a permanent failure by the status table
 /// assert_eq!(policy.row_of(&judged).as_deref(), Some("shop[0]"));
-/// # Ok::<(), http_retry::ConfigError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
 #[must_use]
@@ -117,7 +117,7 @@ impl Dialect {
     /// assert_eq!(Dialect::get("bigquery")?.name(), "google");
     /// let unknown = Dialect::get("github.com").unwrap_err();
     /// assert!(unknown.to_string().ends_with("the nearest is github"));
-    /// # Ok::<(), http_retry::ConfigError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors

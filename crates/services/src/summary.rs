@@ -29,7 +29,7 @@ use std::sync::Arc;
 /// }
 /// let orders = &services.routes()[0];
 /// assert_eq!(orders.worst_case.attempts, Some(5));
-/// assert_eq!(orders.capacity.unwrap().to_string(), "50");
+/// assert_eq!(orders.capacity, Some(50.into()));
 /// # Ok::<(), http_retry::ConfigError>(())
 /// ```
 #[derive(Debug, Clone)]

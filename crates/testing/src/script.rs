@@ -111,17 +111,19 @@ impl Script {
     /// the middle of a body. Ignored if the last entry is not a response.
     ///
     /// ```
-    /// use futures_util::FutureExt;
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), tower::BoxError> {
     /// use http_body_util::BodyExt;
     /// use http_retry::testing::Script;
     /// use std::io::ErrorKind;
     /// use tower::ServiceExt;
     ///
     /// let server = Script::new().status(200).body("hel").break_body(ErrorKind::ConnectionReset);
-    /// let request = http::Request::get("http://a.example/").body(String::new()).unwrap();
-    /// let response = server.oneshot(request).now_or_never().unwrap().unwrap();
-    /// let error = response.into_body().collect().now_or_never().unwrap().unwrap_err();
+    /// let request = http::Request::get("http://a.example/").body(String::new())?;
+    /// let response = server.oneshot(request).await?;
+    /// let error = response.into_body().collect().await.unwrap_err();
     /// assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+    /// # Ok(()) }
     /// ```
     #[must_use]
     pub fn break_body(self, kind: io::ErrorKind) -> Self {
@@ -169,7 +171,8 @@ impl Script {
     /// Adds an attempt that never ends, so that a time limit must cut it.
     ///
     /// ```
-    /// use futures_util::FutureExt;
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), tower::BoxError> {
     /// use http_retry::RetryPolicy;
     /// use http_retry::testing::{ManualRuntime, Script};
     /// use http_retry::tower::RetryLayer;
@@ -179,10 +182,10 @@ impl Script {
     /// let policy = RetryPolicy::background().to_builder().attempt_timeout(Duration::from_secs(5)).build()?;
     /// let server = Script::new().hang().status(200);
     /// let service = RetryLayer::new(policy).runtime(ManualRuntime::new()).layer(server.clone());
-    /// let request = http::Request::get("http://a.example/").body(String::new()).unwrap();
-    /// let response = service.oneshot(request).now_or_never().unwrap().unwrap();
+    /// let request = http::Request::get("http://a.example/").body(String::new())?;
+    /// let response = service.oneshot(request).await?;
     /// assert_eq!((response.status().as_u16(), server.calls().len()), (200, 2));
-    /// # Ok::<(), http_retry::ConfigError>(())
+    /// # Ok(()) }
     /// ```
     #[must_use]
     pub fn hang(self) -> Self {
@@ -199,14 +202,16 @@ impl Script {
     /// Returns the head of each request received, in order: method, URI, version and headers.
     ///
     /// ```
-    /// # use futures_util::FutureExt;
-    /// use http_retry::testing::Script;
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), tower::BoxError> {
+    /// # use http_retry::testing::Script;
     /// use tower::ServiceExt;
     ///
     /// let server = Script::new();
-    /// let request = http::Request::get("http://a.example/").header("x-tenant", "7").body(String::new()).unwrap();
-    /// server.clone().oneshot(request).now_or_never().unwrap().unwrap();
+    /// let request = http::Request::get("http://a.example/").header("x-tenant", "7").body(String::new())?;
+    /// server.clone().oneshot(request).await?;
     /// assert_eq!(server.requests()[0].headers()["x-tenant"], "7");
+    /// # Ok(()) }
     /// ```
     #[must_use]
     pub fn requests(&self) -> Vec<Request<()>> {
@@ -216,17 +221,19 @@ impl Script {
     /// Returns the bodies of the requests received, in order, each as far as it was read.
     ///
     /// ```
-    /// # use futures_util::FutureExt;
-    /// use http_retry::RetryPolicy;
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), tower::BoxError> {
+    /// # use http_retry::RetryPolicy;
     /// use http_retry::testing::{ManualRuntime, Script};
     /// use http_retry::tower::RetryLayer;
     /// use tower::{Layer, ServiceExt};
     ///
     /// let server = Script::new().status(503).status(200);
     /// let layer = RetryLayer::new(RetryPolicy::background()).runtime(ManualRuntime::new());
-    /// let request = http::Request::put("http://a.example/").body("seven".to_owned()).unwrap();
-    /// layer.layer(server.clone()).oneshot(request).now_or_never().unwrap().unwrap();
+    /// let request = http::Request::put("http://a.example/").body("seven".to_owned())?;
+    /// layer.layer(server.clone()).oneshot(request).await?;
     /// assert_eq!(server.bodies(), ["seven", "seven"]);
+    /// # Ok(()) }
     /// ```
     #[must_use]
     pub fn bodies(&self) -> Vec<Bytes> {

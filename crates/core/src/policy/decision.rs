@@ -280,6 +280,9 @@ named! {
     }
 }
 
+/// The error of a plan or a payment that is refused.
+impl std::error::Error for StopReason {}
+
 impl StopReason {
     /// Returns the reason as a sentence that says what decided, where that is known:
     /// [`RetryReport::stopped_by`](crate::RetryReport::stopped_by).

@@ -64,8 +64,9 @@ impl RetryOverride {
     /// use http_retry::RetryOverride;
     ///
     /// // A search, which its API takes by POST.
-    /// let mut search = http::Request::post("https://api.example/search").body(()).unwrap();
+    /// let mut search = http::Request::post("https://api.example/search").body(())?;
     /// search.extensions_mut().insert(RetryOverride::new().idempotent(true));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// Like an idempotency key, it holds for one server: a document's failover to another server relies on it only with

@@ -6,7 +6,9 @@
 //! twice.
 //!
 //! ```
-//! # #[cfg(feature = "testing")] {
+//! # #[cfg(not(feature = "testing"))] fn main() {}
+//! # #[cfg(feature = "testing")] #[tokio::main]
+//! # async fn main() -> Result<(), tower::BoxError> {
 //! use http::{Request, StatusCode};
 //! use http_retry::rules::{Condition, Rule, Wait};
 //! use http_retry::testing::{ManualRuntime, Script};
@@ -15,7 +17,6 @@
 //! use std::time::Duration;
 //! use tower::{ServiceBuilder, ServiceExt};
 //!
-//! # async fn poll() -> Result<(), tower::BoxError> {
 //! // A job that is not done yet responds with 202: ask every 5 s, for at most a minute.
 //! let poll = Wait::new().delay(Duration::from_secs(5)).at_most(12);
 //! let policy = RetryPolicy::builder()
@@ -31,11 +32,9 @@
 //!
 //! assert_eq!(response.status(), StatusCode::OK);
 //! assert_eq!(clock.sleeps(), [Duration::from_secs(5), Duration::from_secs(5)]);
-//! let report = response.extensions().get::<RetryReport>().unwrap();
+//! let report = response.extensions().get::<RetryReport>().ok_or("no report")?;
 //! assert_eq!(report.attempts()[0].rule.as_deref(), Some("not yet"));
 //! # Ok(()) }
-//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(poll()).unwrap();
-//! # }
 //! ```
 //!
 //! The names of other services, budgets and observers (for a failover, a rule's own budget, dead letters) are looked up

@@ -22,8 +22,9 @@ use std::time::Duration;
 /// header, a body or a URL.
 ///
 /// ```
-/// # #[cfg(feature = "testing")] {
-/// use futures_util::FutureExt;
+/// # #[cfg(not(feature = "testing"))] fn main() {}
+/// # #[cfg(feature = "testing")] #[tokio::main]
+/// # async fn main() -> Result<(), tower::BoxError> {
 /// use http_retry::testing::{ManualRuntime, Script};
 /// use http_retry::tower::RetryLayer;
 /// use http_retry::{RetryPolicy, RetryReport, StopReason};
@@ -31,14 +32,14 @@ use std::time::Duration;
 ///
 /// let layer = RetryLayer::new(RetryPolicy::background()).runtime(ManualRuntime::new());
 /// let service = layer.layer(Script::new().status(503).status(200));
-/// let request = http::Request::get("http://api.example/").body(String::new()).unwrap();
+/// let request = http::Request::get("http://api.example/").body(String::new())?;
 ///
-/// let response = service.oneshot(request).now_or_never().unwrap().unwrap();
-/// let report = response.extensions().get::<RetryReport>().unwrap();
+/// let response = service.oneshot(request).await?;
+/// let report = response.extensions().get::<RetryReport>().ok_or("no report")?;
 /// assert_eq!((report.retries(), report.stop()), (1, StopReason::Succeeded));
-/// assert_eq!(report.attempts()[0].status.unwrap(), 503);
+/// assert_eq!(report.attempts()[0].status, Some(http::StatusCode::SERVICE_UNAVAILABLE));
 /// println!("{report}");
-/// # }
+/// # Ok(()) }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetryReport {
@@ -133,22 +134,23 @@ impl RetryReport {
     /// | a row by which the outcome is permanent | its place, such as `dialects.shop.rows[0]`, or `github[1]` for one that is built in |
     ///
     /// ```
-    /// # #[cfg(feature = "testing")] {
-    /// use futures_util::FutureExt;
+    /// # #[cfg(not(feature = "testing"))] fn main() {}
+    /// # #[cfg(feature = "testing")] #[tokio::main]
+    /// # async fn main() -> Result<(), tower::BoxError> {
     /// use http_retry::rules::Condition;
     /// use http_retry::testing::Script;
     /// use http_retry::tower::RetryLayer;
     /// use http_retry::{RetryPolicy, RetryReport, StopReason};
     /// use tower::{Layer, ServiceExt};
     ///
-    /// let policy = RetryPolicy::builder().stop_on([Condition::status([503]).unwrap()]).build().unwrap();
+    /// let policy = RetryPolicy::builder().stop_on([Condition::status([503])?]).build()?;
     /// let service = RetryLayer::new(policy).layer(Script::new().status(503));
-    /// let request = http::Request::get("http://api.example/").body(String::new()).unwrap();
+    /// let request = http::Request::get("http://api.example/").body(String::new())?;
     ///
-    /// let response = service.oneshot(request).now_or_never().unwrap().unwrap();
-    /// let report = response.extensions().get::<RetryReport>().unwrap();
+    /// let response = service.oneshot(request).await?;
+    /// let report = response.extensions().get::<RetryReport>().ok_or("no report")?;
     /// assert_eq!((report.stop(), report.stopped_by()), (StopReason::NotRetryable, Some("stop_on")));
-    /// # }
+    /// # Ok(()) }
     /// ```
     #[must_use]
     pub fn stopped_by(&self) -> Option<&str> {

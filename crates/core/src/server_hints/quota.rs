@@ -21,9 +21,10 @@ use std::time::Duration;
 /// let mut headers = HeaderMap::new();
 /// headers.insert("ratelimit", HeaderValue::from_static(r#""burst";r=7;t=30"#));
 /// headers.insert("ratelimit-policy", HeaderValue::from_static(r#""burst";q=100;w=60"#));
-/// let quota = ServerHints::read(StatusCode::OK, &headers, Duration::ZERO).quota().unwrap();
+/// let quota = ServerHints::read(StatusCode::OK, &headers, Duration::ZERO).quota().ok_or("no quota")?;
 /// assert_eq!((quota.remaining, quota.limit), (7, Some(100)));
 /// assert_eq!(quota.reset, Duration::from_secs(30));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Source

@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// let dialects = Dialects::by_host().host("*.git.example", Dialect::github());
 /// let policy = RetryPolicy::background().to_builder().dialects(dialects).build()?;
 ///
-/// let headers = HeaderMap::from_iter([("x-ratelimit-remaining".parse().unwrap(), 0.into())]);
+/// let headers = HeaderMap::from_iter([("x-ratelimit-remaining".parse()?, 0.into())]);
 /// let judged = |host: &str| {
 ///     let request = RequestLine::new(&Method::GET, host, "/user", &headers);
 ///     let answer = Outcome::response(StatusCode::FORBIDDEN, &headers);
@@ -29,7 +29,7 @@ use std::sync::Arc;
 /// };
 /// assert_eq!(judged("api.git.example"), Class::Throttled);
 /// assert_eq!(judged("shop.example"), Class::Permanent);
-/// # Ok::<(), http_retry::ConfigError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
 #[must_use]

@@ -24,10 +24,10 @@ use std::time::Duration;
 /// let shop = Dialect::named("shop").row(Row::when().status([503]).is(slow));
 /// let policy = RetryPolicy::background().to_builder().dialect(shop).build()?;
 ///
-/// let headers = HeaderMap::from_iter([("x-wait-ms".parse().unwrap(), HeaderValue::from_static("1500"))]);
+/// let headers = HeaderMap::from_iter([("x-wait-ms".parse()?, HeaderValue::from_static("1500"))]);
 /// let judged = policy.classify(Outcome::response(StatusCode::SERVICE_UNAVAILABLE, &headers));
 /// assert_eq!(judged.server_delay(Duration::ZERO), Some(Duration::from_millis(1500)));
-/// # Ok::<(), http_retry::ConfigError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
 #[must_use]
