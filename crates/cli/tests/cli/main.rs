@@ -12,6 +12,7 @@ mod hostile;
 mod input;
 mod misuse;
 mod page;
+mod readme;
 mod replay;
 mod shell;
 mod storm;
