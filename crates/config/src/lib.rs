@@ -39,6 +39,7 @@
 //!
 //! The rules of the route come first, then those of the service, then those of the document; the first that matches
 //! decides. If none matches, `otherwise` decides; its default follows the class of the outcome.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod builder;
 mod condition;

@@ -18,6 +18,7 @@
 //! ```
 //!
 //! No key, value or channel contains anything of a request but the name of its service, or its host and port.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod budget;
 mod builder;

@@ -4,6 +4,7 @@
 //! `scenarios`, `scenarios` are the outages, overloads and quotas that http-retry is tested with, beside other retry
 //! crates, and `verdict` has the bounds that must hold. The same seed gives the same run. Nothing here waits in real
 //! time or opens a socket.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     not(feature = "scenarios"),
     allow(

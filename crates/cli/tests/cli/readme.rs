@@ -7,7 +7,11 @@ const README: &str = include_str!("../../../../README.md");
 
 /// Returns what the program prints about a storm with the README's document, without the line about the request.
 fn storm(arguments: &[&str]) -> Vec<String> {
-    let file = format!("{}/readme{}.yaml", env!("CARGO_TARGET_TMPDIR"), arguments.len());
+    let file = format!(
+        "{}/readme{}.yaml",
+        env!("CARGO_TARGET_TMPDIR"),
+        arguments.len()
+    );
     fs::write(&file, "{version: 1, retry: background}").unwrap();
     let outcome = run(&[&["storm", &file], arguments].concat());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
