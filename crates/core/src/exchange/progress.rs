@@ -260,9 +260,21 @@ impl Progress {
         let line = self.session.request();
         let earlier = self.earlier_requests(mark, evidence);
         let outcome = outcome.after_others(earlier).for_request(line.as_deref());
+        if judged.is_none() && self.session.accepts_unseen(&outcome) {
+            return self.succeed(outcome);
+        }
         self.judge(kept, outcome, is_answered, |session, outcome, at| {
             session.judge_end(outcome, judged, at)
         })
+    }
+
+    /// Ends the request with a success that nothing looks at.
+    fn succeed(&mut self, outcome: Outcome<'_>) -> Todo {
+        self.session.succeed();
+        (self.last, self.at) = (outcome.without_head(), self.engine.runtime.moment());
+        self.end_permits(&outcome);
+        self.record(outcome, Some(StopReason::Succeeded));
+        self.end(StopReason::Succeeded)
     }
 
     /// Judges the last outcome again, by what was found in its body.

@@ -47,6 +47,29 @@ pub(super) enum Reading {
 }
 
 impl RetrySession {
+    /// Returns `true` for a success that ends the request by its status alone: neither a classifier nor a rule looks at
+    /// its head, and nobody reads its body.
+    pub(crate) fn accepts_unseen(&self, outcome: &Outcome<'_>) -> bool {
+        let policy = &self.policy;
+        outcome.class() == Class::Success
+            && !policy.judges_successes()
+            && policy.takes_successes_as_they_are()
+            && policy.streams().is_none()
+            && self.whole_answers() == 0
+    }
+
+    /// Ends the request with a success that was [accepted unseen](Self::accepts_unseen).
+    pub(crate) fn succeed(&mut self) {
+        self.was_refused = false;
+        self.provisional = None;
+        self.hints = None;
+        self.decided_by = DecidedBy::Policy;
+        self.stopped = Some(Stop {
+            worth_another: false,
+            ..self.stop(StopReason::Succeeded)
+        });
+    }
+
     /// Judges the end of an attempt, a response's head or an error, in place. `judged` is a classifier's verdict on it, if
     /// there is one already.
     pub(crate) fn judge_end(
