@@ -214,7 +214,7 @@ impl<K: Replay> SavedRequest<K> {
         *request.method_mut() = self.method;
         *request.uri_mut() = self.uri;
         *request.version_mut() = self.version;
-        *request.headers_mut() = self.headers.to_map();
+        *request.headers_mut() = self.headers.into_map();
         *request.extensions_mut() = self.extensions;
         request
     }
@@ -247,7 +247,7 @@ impl<K: Replay> SavedRequest<K> {
         if set.is_none() && rebased.is_none() && rewrite.is_none() {
             return true;
         }
-        let mut headers = self.headers.to_map();
+        let mut headers = self.headers.clone().into_map();
         // Strip the headers of the first service before those for the new one are set.
         if let Some((rebase, uri)) = rebased {
             let before = std::mem::replace(&mut self.uri, uri);
@@ -357,7 +357,7 @@ impl<'a> Head<'a> {
     pub(crate) fn header_map(&self) -> Cow<'a, HeaderMap> {
         match self.headers {
             Headers::Map(map) => Cow::Borrowed(map),
-            Headers::Packed(packed) => Cow::Owned(packed.to_map()),
+            Headers::Packed(packed) => Cow::Owned(packed.clone().into_map()),
         }
     }
 

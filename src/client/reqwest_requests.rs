@@ -114,7 +114,7 @@ impl Requests<Request> for CloneBody {
     fn restore(saved: SavedReqwest, is_last: bool) -> (Request, Option<SavedReqwest>) {
         let later = if is_last { None } else { saved.copy() };
         let mut request = saved.request;
-        *request.headers_mut() = saved.headers.to_map();
+        *request.headers_mut() = saved.headers.into_map();
         if let Some(stream) = saved.stream {
             *request.body_mut() = Some(Body::wrap(stream));
         }
@@ -175,7 +175,7 @@ impl SavedReqwest {
         if set.is_none() && rebased.is_none() && pinned.is_none() && rewrite.is_none() {
             return true;
         }
-        let mut headers = self.headers.to_map();
+        let mut headers = self.headers.clone().into_map();
         if let Some((url, credentials)) = pinned {
             pin(self.request.url_mut(), &mut headers, url, credentials);
         }

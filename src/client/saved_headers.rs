@@ -1,5 +1,6 @@
 //! The headers of a request in one allocation, which are turned into a header map only when a retry is sent.
 
+use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// The maximum number of headers that are packed. A map with more is cloned instead: building one anew could fail if
@@ -28,15 +29,16 @@ impl SavedHeaders {
     }
 
     /// Returns the same headers as a map, in the same order and with the same bytes, sensitive values included.
-    pub(super) fn to_map(&self) -> HeaderMap {
+    pub(super) fn into_map(self) -> HeaderMap {
         let packed = match self {
-            Self::Packed(packed) => packed,
-            Self::Whole(map) => return HeaderMap::clone(map),
+            Self::Packed(packed) => Bytes::from(packed),
+            Self::Whole(map) => return *map,
         };
-        let mut map = HeaderMap::with_capacity(lines(packed).count());
-        for line in lines(packed) {
+        let mut map = HeaderMap::with_capacity(lines(&packed).count());
+        for line in lines(&packed) {
             let name = HeaderName::from_bytes(line.name);
-            let value = HeaderValue::from_bytes(line.value);
+            // The values share the one allocation.
+            let value = HeaderValue::from_maybe_shared(packed.slice_ref(line.value));
             // Both come from a map, which holds only what these accept.
             if let (Ok(name), Ok(mut value)) = (name, value) {
                 value.set_sensitive(line.is_sensitive);
@@ -207,7 +209,7 @@ pub(super) mod tests {
             let map = random.map();
             let saved = SavedHeaders::new(&map);
             assert!(matches!(saved, SavedHeaders::Packed(_)));
-            let (restored, clone) = (saved.to_map(), map.clone());
+            let (restored, clone) = (saved.clone().into_map(), map.clone());
             assert_eq!(entries(&restored), entries(&clone), "{seed}");
             assert_eq!(restored.keys_len(), clone.keys_len());
             let name = random.name();
@@ -228,7 +230,7 @@ pub(super) mod tests {
                 matches!(saved, SavedHeaders::Packed(_)),
                 most == MAX_PACKED_HEADERS
             );
-            assert_eq!(entries(&saved.to_map()), entries(&map));
+            assert_eq!(entries(&saved.clone().into_map()), entries(&map));
             assert_eq!(saved.value("x-7"), Some(&b"7"[..]));
         }
     }
@@ -250,7 +252,7 @@ pub(super) mod tests {
             map.append(HeaderName::try_from(&name).unwrap(), sent);
             let saved = SavedHeaders::new(&map);
             assert_eq!(matches!(saved, SavedHeaders::Packed(_)), packed);
-            assert_eq!(entries(&saved.to_map()), entries(&map));
+            assert_eq!(entries(&saved.clone().into_map()), entries(&map));
             assert_eq!(saved.value(&name), Some(value.as_bytes()));
         }
     }
