@@ -11,7 +11,6 @@ mod reading;
 pub(crate) use client::{AttemptResult, Client, Sends, http_error_facts};
 pub(crate) use drive::{carry_on, drive};
 pub(crate) use http_retry_core::adapter::ErrorFacts;
-pub(crate) use reading::read;
 
 use crate::client::requests::{RequestEdit, Requests};
 use crate::client::responses::Responses;
@@ -19,14 +18,13 @@ use crate::engine::Engine;
 use crate::error::{AttemptTimeout, LayerError, RequestFailed};
 use crate::policy::{Attempt, ErrorKind, StopReason};
 use crate::report::RetryReport;
-use client::{KeptResponse, SavedOf, number};
+use client::{SavedOf, number};
 use http::StatusCode;
 use http_retry_core::adapter::{
-    self, BodyNeed, BodyPart, Changes, End, Ending, EndsWith, Exchange, Found, Head as _,
-    Inspected, Kept, RequestSettings, Todo,
+    self, Changes, End, Ending, EndsWith, Exchange, Head as _, Kept, RequestSettings, Todo,
 };
 use http_retry_core::attempt::AttemptHandle;
-use reading::PartRead;
+use reading::BodyRead;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -34,14 +32,19 @@ use std::task::{Context, Poll};
 pub(crate) struct Call<C: Client> {
     pub(crate) exchange: Exchange,
     saved: Saved<C>,
-    /// The request, if it must wait before it is sent for the first time.
-    first: Option<Box<C::Request>>,
-    /// The last result, unless it was returned or dropped.
-    last: Option<Box<AttemptResult<C>>>,
+    held: Held<C>,
 }
 
-/// A response of which a part was read.
-pub(crate) type PartOf<C> = (KeptResponse<C>, PartRead);
+/// What a call holds while no attempt is under way.
+enum Held<C: Client> {
+    Nothing,
+    /// The request, which must wait before it is sent for the first time.
+    First(Box<C::Request>),
+    /// The last result, unless it was returned or dropped.
+    Last(Box<AttemptResult<C>>),
+    /// The last response, while a part of it is read.
+    Reading(Box<BodyRead<C>>),
+}
 
 /// The copy that later attempts are made of.
 struct Saved<C: Client>(Option<SavedOf<C>>);
@@ -57,8 +60,7 @@ impl<C: Client> Call<C> {
         Self {
             exchange,
             saved: Saved(None),
-            first: None,
-            last: None,
+            held: Held::Nothing,
         }
     }
 
@@ -70,12 +72,12 @@ impl<C: Client> Call<C> {
 
     /// Keeps the request until it can be sent.
     pub(crate) fn delay(&mut self, request: C::Request) {
-        self.first = Some(Box::new(request));
+        self.held = Held::First(Box::new(request));
     }
 
     /// Returns `true` if nothing was sent yet.
     pub(crate) fn is_delayed(&self) -> bool {
-        self.first.is_some()
+        matches!(self.held, Held::First(_))
     }
 
     /// Saves the request for later attempts, and returns it for the first.
@@ -106,17 +108,17 @@ impl<C: Client> Call<C> {
     ///
     /// The todo to carry out instead.
     pub(crate) fn next_request(&mut self, requests: &C::Requests) -> Result<C::Request, Todo> {
-        if let Some(request) = self.first.take() {
+        if let Some(request) = self.held.take_first() {
             return Ok(self.save(requests, *request));
         }
         // A body that is shared with earlier attempts may have lost bytes to them since the retry was planned. Without
         // an outcome to return instead, it is sent unchecked.
-        let has_no_result = self.last.is_none();
+        let has_no_result = self.held.last().is_none();
         let is_whole = |saved: &SavedOf<C>| has_no_result || C::Requests::is_whole(saved, false);
         let Some(saved) = self.saved.0.take().filter(is_whole) else {
             return Err(self.exchange.failed(StopReason::BodyNotReplayable));
         };
-        self.last = None;
+        self.held = Held::Nothing;
         let (request, saved) = C::Requests::restore(saved, !self.exchange.may_retry());
         self.saved.0 = saved;
         Ok(request)
@@ -168,7 +170,7 @@ impl<C: Client> Call<C> {
 
     /// Keeps the result of an attempt that is not the end.
     pub(crate) fn keep(&mut self, result: AttemptResult<C>) {
-        self.last = Some(Box::new(result));
+        self.held = Held::Last(Box::new(result));
     }
 
     /// Takes the end of an attempt that had no time left.
@@ -178,7 +180,7 @@ impl<C: Client> Call<C> {
         let text = format!("timeout: {error}");
         let own = C::own_error();
         if let Some(own) = own {
-            self.last = Some(Box::new(Err(own(LayerError::Timeout(error)))));
+            self.keep(Err(own(LayerError::Timeout(error))));
         }
         self.exchange.timed_out(&self.saved, &text, own.is_some())
     }
@@ -189,80 +191,14 @@ impl<C: Client> Call<C> {
         todo
     }
 
-    /// Returns the response of which this much is to be read.
-    ///
-    /// # Errors
-    ///
-    /// The todo to carry out instead, if there is nothing to read.
-    pub(crate) fn take_to_read(&mut self, need: &BodyNeed) -> Result<KeptResponse<C>, Todo> {
-        let is_rest = matches!(need.part, BodyPart::Rest(_));
-        if is_rest && self.exchange.has_deadline() && !C::Responses::GIVES_BACK {
-            return Err(Todo::Wait);
-        }
-        let is_late = need.until <= self.exchange.engine().runtime.now();
-        let is_probe = matches!(need.part, BodyPart::Probe(_));
-        match self.last.take().map(|last| *last) {
-            Some(Ok(response)) if !(is_probe && is_late) => Ok(response),
-            Some(result) => {
-                let head = result.as_ref().ok().and_then(C::Responses::head);
-                let todo = match (&need.part, &result) {
-                    (BodyPart::Start(_), Err(error)) => {
-                        let kind = self.exchange.error_kind();
-                        let text = C::error_text(self.exchange.policy(), error, kind);
-                        self.exchange.read(&self.saved, head, Found::Text(&text))
-                    }
-                    _ => self.exchange.read(&self.saved, head, Found::Nothing),
-                };
-                self.last = Some(Box::new(result));
-                Err(todo)
-            }
-            None => Err(self.exchange.failed(StopReason::NotRetryable)),
-        }
-    }
-
-    /// Takes a response of which a part was read.
-    pub(crate) fn has_read(&mut self, client: &mut C, (response, end): PartOf<C>) -> Todo {
-        let (exchange, saved) = (&mut self.exchange, &self.saved);
-        let head = C::Responses::head(&response);
-        let mut result = None;
-        let todo = match end {
-            PartRead::Start(bytes, is_whole) => {
-                exchange.read(saved, head, Found::Start(&bytes, is_whole))
-            }
-            PartRead::Probe(verdict) => exchange.read(saved, head, Found::Verdict(verdict)),
-            PartRead::Rest(has_ended) => {
-                // The deadline may pass before the retry is sent, and the caller then gets this response.
-                let is_kept = has_ended || exchange.has_deadline();
-                self.last = is_kept.then(|| Box::new(Ok(response)));
-                return Todo::Wait;
-            }
-            PartRead::Whole(Ok(Inspected::TimeIsUp)) => {
-                let (attempt, by_deadline) = exchange.limit_reached();
-                let error = timeout_of(attempt, by_deadline).after_an_answer();
-                let own = C::own_error();
-                result = own.map(|own| Err(own(LayerError::Timeout(error))));
-                client.leave_connection(exchange.policy(), None);
-                let text = format!("timeout: {error}");
-                exchange.read(saved, head, Found::Late(&text, own.is_some()))
-            }
-            PartRead::Whole(Ok(_)) => exchange.read(saved, head, Found::Nothing),
-            PartRead::Whole(Err(broken)) => {
-                client.leave_connection(exchange.policy(), None);
-                exchange.read(saved, head, Found::Broken(&broken))
-            }
-        };
-        self.last = Some(Box::new(result.unwrap_or(Ok(response))));
-        todo
-    }
-
     /// Changes the request for its next attempt.
     pub(crate) fn prepare(&mut self, client: &mut C) -> Todo {
-        let has_response = matches!(self.last.as_deref(), Some(Ok(_)));
+        let has_response = matches!(self.held.last(), Some(Ok(_)));
         let kind = self.exchange.error_kind();
         let todo = self.exchange.prepare(&mut self.saved, has_response);
         // Only if a retry follows: it would go over the same dead connection. Otherwise the client is left alone.
         if matches!(todo, Todo::Wait | Todo::Read(_)) {
-            match self.last.as_deref() {
+            match self.held.last() {
                 Some(Err(error)) if kind.is_some_and(ErrorKind::is_of_connection) => {
                     client.leave_connection(self.exchange.policy(), Some(error));
                 }
@@ -291,7 +227,9 @@ impl<C: Client> Call<C> {
         match ready(cx) {
             Poll::Ready(Ok(())) => Poll::Ready(Ok(())),
             Poll::Ready(Err(error)) => {
-                self.last.get_or_insert_with(|| Box::new(Err(error)));
+                if self.held.last().is_none() {
+                    self.keep(Err(error));
+                }
                 Poll::Ready(Err(self.exchange.failed(StopReason::NotReady)))
             }
             Poll::Pending if can_end && self.exchange.poll_deadline(cx).is_ready() => {
@@ -304,7 +242,7 @@ impl<C: Client> Call<C> {
     /// Closes the report, and returns the last result or the policy's replacement for it. `None` if there is nothing to
     /// return: no command ends a request before it has an outcome.
     pub(crate) fn finish(&mut self) -> Option<AttemptResult<C>> {
-        let last = self.last.take().map(|last| *last);
+        let last = self.held.take().into_last();
         // The deadline has passed in a wait, and the last response was not kept.
         let late = || {
             let error = match self.exchange.limited() {
@@ -318,7 +256,7 @@ impl<C: Client> Call<C> {
     }
 
     fn can_end(&self) -> bool {
-        self.last.is_some() || C::own_error().is_some()
+        self.held.last().is_some() || C::own_error().is_some()
     }
 
     /// Closes the report, and returns what the caller gets for this result.
@@ -353,6 +291,36 @@ impl<C: Client> Call<C> {
             }
         }
         result
+    }
+}
+
+impl<C: Client> Held<C> {
+    fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::Nothing)
+    }
+
+    fn take_first(&mut self) -> Option<Box<C::Request>> {
+        match self.take() {
+            Self::First(request) => Some(request),
+            other => {
+                *self = other;
+                None
+            }
+        }
+    }
+
+    fn last(&self) -> Option<&AttemptResult<C>> {
+        match self {
+            Self::Last(last) => Some(last),
+            Self::Nothing | Self::First(_) | Self::Reading(_) => None,
+        }
+    }
+
+    fn into_last(self) -> Option<AttemptResult<C>> {
+        match self {
+            Self::Last(last) => Some(*last),
+            Self::Nothing | Self::First(_) | Self::Reading(_) => None,
+        }
     }
 }
 

@@ -1,10 +1,10 @@
 //! The driver of a client whose attempt is one future, and that is always ready.
 
+use super::Call;
 use super::client::{AttemptResult, Client, Sends};
-use super::{Call, PartOf, read};
-use http_retry_core::adapter::{BodyNeed, Todo};
+use http_retry_core::adapter::Todo;
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::task::Poll;
 
 /// Sends a request that may go out at once, and carries on with it until it is finished.
@@ -56,11 +56,8 @@ pub(crate) fn carry_on<C: Sends>(
                     }
                 }
                 Todo::Wait | Todo::Ask => poll_fn(|cx| call.poll_wait(cx)).await,
-                Todo::Read(need) => match begin_to_read(&mut call, need) {
-                    Ok(read) => {
-                        let read = read.await;
-                        call.has_read(&mut client, read)
-                    }
+                Todo::Read(need) => match call.begin_read(need) {
+                    Ok(()) => poll_fn(|cx| call.poll_read(&mut client, cx)).await,
                     Err(todo) => todo,
                 },
                 Todo::Prepare => call.prepare(&mut client),
@@ -99,22 +96,6 @@ fn begin<'c, C: Sends>(
     let (attempt, handle) = call.attempt(&mut request);
     call.exchange
         .around(|| client.send(request, attempt, handle))
-}
-
-/// Begins to read a part of the last response.
-///
-/// # Errors
-///
-/// The todo to carry out instead.
-fn begin_to_read<C: Client>(
-    call: &mut Call<C>,
-    need: BodyNeed,
-) -> Result<Pin<Box<impl Future<Output = PartOf<C>> + use<C>>>, Todo> {
-    let response = call.take_to_read(&need)?;
-    let time = call.exchange.sleep(need.until);
-    let policy = call.exchange.policy().clone();
-    let read = read::<C::Responses, C::Raw>(response, need.part, policy, time);
-    Ok(Box::pin(read))
 }
 
 /// The end of an attempt.

@@ -1,49 +1,136 @@
 //! The part of a response's body that an exchange needs.
 
-use crate::client::responses::{Reading, Responses};
-use crate::policy::{RetryPolicy, Verdict};
+use super::client::{Client, OpenResponse};
+use super::{Call, Held, timeout_of};
+use crate::client::responses::Responses;
+use crate::error::LayerError;
+use crate::policy::StopReason;
 use crate::runtime::Sleep;
-use http_retry_core::adapter::{BodyPart, Filled, Inspected};
+use http_retry_core::adapter::{BodyNeed, BodyPart, Found, Inspected, Todo};
+use std::task::{Context, Poll, ready};
 
-/// The result of reading a part of a body.
-pub(crate) enum PartRead {
-    /// Its start; `true` if it is all of it.
-    Start(Vec<u8>, bool),
-    Probe(Option<Verdict>),
-    Whole(Filled),
-    /// `true` if the body has ended.
-    Rest(bool),
+/// A response of which a part is being read.
+pub(super) struct BodyRead<C: Client> {
+    response: OpenResponse<C>,
+    need: BodyNeed,
+    /// The number of bytes that a probe has seen, or that were read and dropped.
+    seen: usize,
+    /// Made once the body keeps the call waiting.
+    timer: Option<Sleep>,
 }
 
-/// Reads a part of a body within this time, and returns the response with its whole body.
-pub(crate) async fn read<A: Responses<R>, R>(
-    response: A::Kept,
-    part: BodyPart,
-    policy: RetryPolicy,
-    time: Sleep,
-) -> (A::Kept, PartRead) {
-    match part {
-        BodyPart::Start(most) => {
-            let mut start = Vec::new();
-            let mut inspect = |data: &[u8]| BodyPart::add_to_start(&mut start, most, data);
-            let (response, end) = A::read(response, Reading::Probe(&mut inspect), time).await;
-            let is_whole = matches!(end, Ok(Inspected::AtTheEnd));
-            (response, PartRead::Start(start, is_whole))
+impl<C: Client> Call<C> {
+    /// Begins to read a part of the last response.
+    ///
+    /// # Errors
+    ///
+    /// The todo to carry out instead, if there is nothing to read.
+    pub(crate) fn begin_read(&mut self, need: BodyNeed) -> Result<(), Todo> {
+        let is_rest = matches!(need.part, BodyPart::Rest(_));
+        if is_rest && self.exchange.has_deadline() && !C::Responses::GIVES_BACK {
+            return Err(Todo::Wait);
         }
-        BodyPart::Probe(mut probe) => {
-            let mut inspect = |data: &[u8]| probe.push(data);
-            let (response, end) = A::read(response, Reading::Probe(&mut inspect), time).await;
-            let verdict = probe.verdict(end.unwrap_or(Inspected::AtAnError));
-            (response, PartRead::Probe(verdict))
+        let is_late = need.until <= self.exchange.engine().runtime.now();
+        let is_probe = matches!(need.part, BodyPart::Probe(_));
+        match self.held.take().into_last() {
+            Some(Ok(response)) if !(is_probe && is_late) => {
+                self.held = Held::Reading(Box::new(BodyRead {
+                    response: C::Responses::open(response),
+                    need,
+                    seen: 0,
+                    timer: None,
+                }));
+                Ok(())
+            }
+            Some(result) => {
+                let head = result.as_ref().ok().and_then(C::Responses::head);
+                let todo = match (&need.part, &result) {
+                    (BodyPart::Start(_), Err(error)) => {
+                        let kind = self.exchange.error_kind();
+                        let text = C::error_text(self.exchange.policy(), error, kind);
+                        self.exchange.read(&self.saved, head, Found::Text(&text))
+                    }
+                    _ => self.exchange.read(&self.saved, head, Found::Nothing),
+                };
+                self.keep(result);
+                Err(todo)
+            }
+            None => Err(self.exchange.failed(StopReason::NotRetryable)),
         }
-        BodyPart::Whole(bytes) => {
-            let (response, end) = A::read(response, Reading::Whole(&policy, bytes), time).await;
-            (response, PartRead::Whole(end))
+    }
+
+    /// Reads on, until the part is there or its time is up.
+    pub(crate) fn poll_read(&mut self, client: &mut C, cx: &mut Context<'_>) -> Poll<Todo> {
+        let Held::Reading(read) = &mut self.held else {
+            return Poll::Ready(Todo::Wait);
+        };
+        let BodyRead {
+            response,
+            need,
+            seen,
+            timer,
+        } = &mut **read;
+        let end = match C::Responses::poll_read(response, &mut need.part, seen, cx) {
+            Poll::Ready(end) => end,
+            Poll::Pending => {
+                let timer = timer.get_or_insert_with(|| self.exchange.sleep(need.until));
+                ready!(timer.as_mut().poll(cx));
+                Inspected::TimeIsUp
+            }
+        };
+        Poll::Ready(match self.held.take() {
+            Held::Reading(read) => self.has_read(client, *read, end),
+            _ => Todo::Wait,
+        })
+    }
+
+    /// Takes a response of which a part was read.
+    fn has_read(&mut self, client: &mut C, read: BodyRead<C>, end: Inspected) -> Todo {
+        let (exchange, saved) = (&mut self.exchange, &self.saved);
+        let BodyRead { response, need, .. } = read;
+        if let BodyPart::Rest(_) = need.part {
+            // The deadline may pass before the retry is sent, and the caller then gets this response.
+            let is_kept = end == Inspected::AtTheEnd || exchange.has_deadline();
+            if is_kept {
+                self.keep(Ok(C::Responses::close(response)));
+            }
+            return Todo::Wait;
         }
-        BodyPart::Rest(bytes) => {
-            let (response, end) = A::read(response, Reading::Drain(bytes), time).await;
-            let has_ended = matches!(end, Ok(Inspected::AtTheEnd));
-            (response, PartRead::Rest(has_ended))
-        }
+        let start = match need.part {
+            BodyPart::Start(most) => C::Responses::start(&response, most).to_vec(),
+            _ => Vec::new(),
+        };
+        let broken = match need.part {
+            BodyPart::Whole(_) => C::Responses::broken(&response, exchange.policy()),
+            _ => None,
+        };
+        let response = C::Responses::close(response);
+        let head = C::Responses::head(&response);
+        let mut result = None;
+        let todo = match (need.part, broken, end) {
+            (BodyPart::Start(_), ..) => {
+                let is_whole = end == Inspected::AtTheEnd;
+                exchange.read(saved, head, Found::Start(&start, is_whole))
+            }
+            (BodyPart::Probe(mut probe), ..) => {
+                exchange.read(saved, head, Found::Verdict(probe.verdict(end)))
+            }
+            (_, Some(broken), _) => {
+                client.leave_connection(exchange.policy(), None);
+                exchange.read(saved, head, Found::Broken(&broken))
+            }
+            (_, None, Inspected::TimeIsUp) => {
+                let (attempt, by_deadline) = exchange.limit_reached();
+                let error = timeout_of(attempt, by_deadline).after_an_answer();
+                let own = C::own_error();
+                result = own.map(|own| Err(own(LayerError::Timeout(error))));
+                client.leave_connection(exchange.policy(), None);
+                let text = format!("timeout: {error}");
+                exchange.read(saved, head, Found::Late(&text, own.is_some()))
+            }
+            _ => exchange.read(saved, head, Found::Nothing),
+        };
+        self.keep(result.unwrap_or(Ok(response)));
+        todo
     }
 }

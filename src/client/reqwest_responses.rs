@@ -1,12 +1,19 @@
 //! Responses of reqwest, which are taken apart to read their body, and then put together again.
 
 use super::RetryBody;
-use super::responses::{Reading, Responses, SameType, Wrapped, read_body, sealed::Sealed};
-use crate::runtime::Sleep;
+use super::responses::{Responses, SameType, Wrapped, broken, poll_read, sealed::Sealed};
+use crate::policy::RetryPolicy;
 use ::reqwest::{Body, Response, ResponseBuilderExt, Url};
 use http::response::Parts;
 use http::{Extensions, HeaderMap, StatusCode};
-use http_retry_core::adapter::{CannedResponse, Filled, Inspected};
+use http_retry_core::adapter::{BodyPart, BrokenAnswer, CannedResponse, Inspected};
+use std::task::{Context, Poll};
+
+/// A response that was taken apart to read its body.
+pub struct OpenResponse {
+    url: Url,
+    response: http::Response<RetryBody<Body>>,
+}
 
 /// The strategies for responses of reqwest: either keeps their type, and loses nothing.
 trait KeepsReqwest: Sealed + Clone + Send + 'static {}
@@ -17,6 +24,7 @@ impl KeepsReqwest for SameType {}
 #[diagnostic::do_not_recommend]
 impl<A: KeepsReqwest> Responses<Response> for A {
     type Kept = Response;
+    type Open = OpenResponse;
 
     #[inline]
     fn keep(response: Response) -> Response {
@@ -35,15 +43,33 @@ impl<A: KeepsReqwest> Responses<Response> for A {
         Some(kept.extensions_mut())
     }
 
-    async fn read(kept: Response, reading: Reading<'_>, time: Sleep) -> (Response, Filled) {
-        // Nothing to read, so the response need not be taken apart.
-        if matches!(reading, Reading::Whole(..)) && kept.content_length() == Some(0) {
-            return (kept, Ok(Inspected::AtTheEnd));
-        }
-        let (url, parts, body) = into_parts(kept);
-        let mut body = RetryBody::untouched(body, false);
-        let end = read_body((&parts.headers, parts.version), &mut body, reading, time).await;
-        (with_body(url, parts, body), end)
+    fn open(kept: Response) -> OpenResponse {
+        let url = kept.url().clone();
+        let response = http::Response::<Body>::from(kept);
+        let response = response.map(|body| RetryBody::untouched(body, false));
+        OpenResponse { url, response }
+    }
+
+    fn close(open: OpenResponse) -> Response {
+        let (parts, body) = open.response.into_parts();
+        with_body(open.url, parts, body)
+    }
+
+    fn poll_read(
+        open: &mut OpenResponse,
+        part: &mut BodyPart,
+        seen: &mut usize,
+        cx: &mut Context<'_>,
+    ) -> Poll<Inspected> {
+        poll_read(&mut open.response, part, seen, cx)
+    }
+
+    fn start(open: &OpenResponse, most: usize) -> &[u8] {
+        open.response.body().start(most)
+    }
+
+    fn broken(open: &OpenResponse, policy: &RetryPolicy) -> Option<BrokenAnswer> {
+        broken(open.response.body(), policy)
     }
 
     fn canned(canned: &CannedResponse, url: &str) -> Option<Response> {

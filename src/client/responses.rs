@@ -3,18 +3,16 @@
 use super::RetryBody;
 use super::error_chain::{error_text, outcome_of_body};
 use super::errors::{Boxed, Errors, Unchanged};
-use super::retry_body::ReadEnd;
+use super::retry_body::BodyFailure;
 use crate::policy::RetryPolicy;
-use crate::runtime::{Sleep, within};
 use bytes::{Buf, Bytes};
 use http::{Extensions, HeaderMap, StatusCode, Version};
 use http_body::Body;
 use http_retry_core::adapter::{
-    BrokenAnswer, CannedResponse, Filled, Inspect, Inspected, is_longer, warn_of_setting,
+    BodyPart, BrokenAnswer, CannedResponse, Inspected, is_longer, warn_of_setting,
 };
 use std::any::{Any, TypeId};
 use std::fmt;
-use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,6 +36,10 @@ pub trait Responses<R>: sealed::Sealed + Clone + Send + 'static {
     #[doc(hidden)]
     type Kept: Send;
 
+    /// A response whose body is being read.
+    #[doc(hidden)]
+    type Open: Send;
+
     #[doc(hidden)]
     fn keep(response: R) -> Self::Kept;
 
@@ -55,13 +57,35 @@ pub trait Responses<R>: sealed::Sealed + Clone + Send + 'static {
     #[doc(hidden)]
     fn extensions_mut(kept: &mut Self::Kept) -> Option<&mut Extensions>;
 
-    /// Reads from the body for at most this time, and returns the response with its whole body.
     #[doc(hidden)]
-    fn read(
-        kept: Self::Kept,
-        reading: Reading<'_>,
-        time: Sleep,
-    ) -> impl Future<Output = (Self::Kept, Filled)> + Send;
+    fn open(kept: Self::Kept) -> Self::Open;
+
+    /// Returns a response that was opened, with its whole body.
+    #[doc(hidden)]
+    fn close(open: Self::Open) -> Self::Kept;
+
+    /// Reads a part of the body. `seen` is 0 at first, and belongs to this read.
+    #[doc(hidden)]
+    fn poll_read(
+        open: &mut Self::Open,
+        part: &mut BodyPart,
+        seen: &mut usize,
+        cx: &mut Context<'_>,
+    ) -> Poll<Inspected>;
+
+    /// Returns the start of the body, as far as it was read, and at most this many bytes.
+    #[doc(hidden)]
+    fn start(open: &Self::Open, most: usize) -> &[u8] {
+        let _ = (open, most);
+        &[]
+    }
+
+    /// Returns the failure that has broken the body.
+    #[doc(hidden)]
+    fn broken(open: &Self::Open, policy: &RetryPolicy) -> Option<BrokenAnswer> {
+        let _ = (open, policy);
+        None
+    }
 
     /// Creates a response that no server has sent, as if from this URL.
     #[doc(hidden)]
@@ -75,18 +99,6 @@ pub trait Responses<R>: sealed::Sealed + Clone + Send + 'static {
     fn begin(&self, policy: Option<&RetryPolicy>) {
         let _ = policy;
     }
-}
-
-/// The purpose for which a body is read.
-#[doc(hidden)]
-pub enum Reading<'a> {
-    /// Frees the connection for reuse if the body ends within this many bytes; otherwise dropping the response closes
-    /// it.
-    Drain(usize),
-    /// Shows the start of the body to a probe.
-    Probe(&'a mut Inspect<'a>),
-    /// Reads the whole body if it has at most this many bytes.
-    Whole(&'a RetryPolicy, u64),
 }
 
 pub(super) mod sealed {
@@ -161,6 +173,7 @@ pub(crate) struct Opaque;
 
 impl<T: Send> Responses<T> for Opaque {
     type Kept = T;
+    type Open = T;
 
     fn keep(result: T) -> T {
         result
@@ -174,8 +187,21 @@ impl<T: Send> Responses<T> for Opaque {
         None
     }
 
-    async fn read(kept: T, _: Reading<'_>, _: Sleep) -> (T, Filled) {
-        (kept, Ok(Inspected::AtTheEnd))
+    fn open(kept: T) -> T {
+        kept
+    }
+
+    fn close(open: T) -> T {
+        open
+    }
+
+    fn poll_read(
+        _: &mut T,
+        _: &mut BodyPart,
+        _: &mut usize,
+        _: &mut Context<'_>,
+    ) -> Poll<Inspected> {
+        Poll::Ready(Inspected::AtTheEnd)
     }
 }
 
@@ -187,6 +213,7 @@ where
     X: Errors<B::Error> + 'static,
 {
     type Kept = http::Response<RetryBody<B, X>>;
+    type Open = Self::Kept;
 
     #[inline]
     fn keep(response: http::Response<B>) -> Self::Kept {
@@ -202,10 +229,29 @@ where
         Some(kept.extensions_mut())
     }
 
-    async fn read(kept: Self::Kept, reading: Reading<'_>, time: Sleep) -> (Self::Kept, Filled) {
-        let (parts, mut body) = kept.into_parts();
-        let end = read_body((&parts.headers, parts.version), &mut body, reading, time).await;
-        (http::Response::from_parts(parts, body), end)
+    fn open(kept: Self::Kept) -> Self::Kept {
+        kept
+    }
+
+    fn close(open: Self::Kept) -> Self::Kept {
+        open
+    }
+
+    fn poll_read(
+        open: &mut Self::Kept,
+        part: &mut BodyPart,
+        seen: &mut usize,
+        cx: &mut Context<'_>,
+    ) -> Poll<Inspected> {
+        poll_read(open, part, seen, cx)
+    }
+
+    fn start(open: &Self::Kept, most: usize) -> &[u8] {
+        open.body().start(most)
+    }
+
+    fn broken(open: &Self::Kept, policy: &RetryPolicy) -> Option<BrokenAnswer> {
+        broken(open.body(), policy)
     }
 
     fn canned(canned: &CannedResponse, _: &str) -> Option<Self::Kept> {
@@ -227,43 +273,37 @@ fn is_of_hyper<B: 'static>() -> bool {
     TypeId::of::<B>() == TypeId::of::<Incoming>()
 }
 
-/// Reads a body for the given purpose.
-pub(super) async fn read_body<B, X>(
-    (headers, version): (&HeaderMap, Version),
-    body: &mut RetryBody<B, X>,
-    reading: Reading<'_>,
-    time: Sleep,
-) -> Filled
+/// Reads a part of a body, unless its head says that it is longer than what is to be read whole.
+pub(super) fn poll_read<B, X>(
+    response: &mut http::Response<RetryBody<B, X>>,
+    part: &mut BodyPart,
+    seen: &mut usize,
+    cx: &mut Context<'_>,
+) -> Poll<Inspected>
 where
     B: Body<Data = Bytes> + Unpin + 'static,
 {
-    match reading {
-        Reading::Drain(bytes) => {
-            let drained = within(time, body.drain(version, bytes)).await;
-            Ok(match drained {
-                Some(true) => Inspected::AtTheEnd,
-                Some(false) => Inspected::Enough,
-                None => Inspected::TimeIsUp,
-            })
+    let version = response.version();
+    match *part {
+        BodyPart::Whole(bytes) if bytes == 0 || is_longer(response.headers(), bytes) => {
+            Poll::Ready(Inspected::Enough)
         }
-        Reading::Probe(probe) => Ok(body.inspect(probe, time).await),
-        Reading::Whole(_, bytes) if bytes == 0 || is_longer(headers, bytes) => {
-            Ok(Inspected::Enough)
-        }
-        Reading::Whole(policy, bytes) => match body.fill(bytes, time).await {
-            ReadEnd::ToTheEnd => Ok(Inspected::AtTheEnd),
-            ReadEnd::ToTheLimit => Ok(Inspected::Enough),
-            ReadEnd::WhileTimeAllowed => Ok(Inspected::TimeIsUp),
-            ReadEnd::ToAnError(error) => Err(broken(policy, error)),
-            ReadEnd::ToAnEarlyEnd(error) => Err(broken(policy, &error)),
-        },
+        _ => response.body_mut().poll_part(part, seen, version, cx),
     }
 }
 
-fn broken(policy: &RetryPolicy, error: &dyn Any) -> Box<BrokenAnswer> {
+/// Returns the failure that has broken a body.
+pub(super) fn broken<B, X>(body: &RetryBody<B, X>, policy: &RetryPolicy) -> Option<BrokenAnswer>
+where
+    B: Body<Data = Bytes, Error: 'static> + Unpin,
+{
+    let error: &dyn Any = match body.failure()? {
+        BodyFailure::Error(error) => error,
+        BodyFailure::Incomplete(early) => early,
+    };
     let outcome = outcome_of_body(policy, error);
     let words = error_text(policy, error, outcome.error_kind());
-    Box::new(BrokenAnswer { outcome, words })
+    Some(BrokenAnswer { outcome, words })
 }
 
 /// The body is either untouched or dropped: bytes that were read could not be given back.
@@ -275,6 +315,7 @@ where
     const GIVES_BACK: bool = false;
 
     type Kept = http::Response<B>;
+    type Open = Self::Kept;
 
     fn keep(response: http::Response<B>) -> Self::Kept {
         response
@@ -288,29 +329,40 @@ where
         Some(kept.extensions_mut())
     }
 
-    async fn read(mut kept: Self::Kept, reading: Reading<'_>, time: Sleep) -> (Self::Kept, Filled) {
+    fn open(kept: Self::Kept) -> Self::Kept {
+        kept
+    }
+
+    fn close(open: Self::Kept) -> Self::Kept {
+        open
+    }
+
+    fn poll_read(
+        open: &mut Self::Kept,
+        part: &mut BodyPart,
+        seen: &mut usize,
+        cx: &mut Context<'_>,
+    ) -> Poll<Inspected> {
         static PROBED: Once = Once::new();
         static WHOLE: Once = Once::new();
         let warn = |what| warn_of_setting("keep_response_type", what);
-        match reading {
-            Reading::Drain(_) if kept.body().is_end_stream() => {
-                return (kept, Ok(Inspected::AtTheEnd));
+        match part {
+            BodyPart::Rest(_) if open.body().is_end_stream() && *seen == 0 => {
+                return Poll::Ready(Inspected::AtTheEnd);
             }
-            Reading::Drain(bytes) if kept.version() < Version::HTTP_2 => {
-                // An HTTP/1 connection is reused only if the body was read to its end.
-                let (mut left, body) = (bytes, kept.body_mut());
-                let skip = async { while poll_fn(|cx| poll_skip(body, &mut left, cx)).await {} };
-                within(time, skip).await;
+            // An HTTP/1 connection is reused only if the body was read to its end. Dropping the body of HTTP/2 resets
+            // its stream and keeps the connection.
+            BodyPart::Rest(most) if open.version() < Version::HTTP_2 => {
+                while *seen <= *most && ready!(poll_skip(open.body_mut(), seen, cx)) {}
             }
-            // Dropping the body resets its stream and keeps the connection.
-            Reading::Drain(_) => {}
-            Reading::Probe(_) => {
+            BodyPart::Rest(_) => {}
+            BodyPart::Start(_) | BodyPart::Probe(_) => {
                 PROBED.call_once(|| warn("bodies are not read to judge a response"));
             }
-            Reading::Whole(..) => WHOLE.call_once(|| warn("answers are not read whole")),
+            BodyPart::Whole(_) => WHOLE.call_once(|| warn("answers are not read whole")),
         }
         // Never `AtTheEnd`: an unread body must not be taken for an empty one.
-        (kept, Ok(Inspected::Enough))
+        Poll::Ready(Inspected::Enough)
     }
 
     fn begin(&self, policy: Option<&RetryPolicy>) {
@@ -331,16 +383,15 @@ where
     }
 }
 
-/// Reads one frame and drops it. Returns `true` if there may be another one within the limit.
-fn poll_skip<B: Body + Unpin>(body: &mut B, left: &mut usize, cx: &mut Context<'_>) -> Poll<bool> {
+/// Reads one frame, counts it and drops it. Returns `false` after the end.
+fn poll_skip<B: Body + Unpin>(body: &mut B, seen: &mut usize, cx: &mut Context<'_>) -> Poll<bool> {
     let Some(Ok(frame)) = ready!(Pin::new(body).poll_frame(cx)) else {
         return Poll::Ready(false);
     };
     // An empty frame counts as one byte, or a server could send them for ever.
-    let read = frame.data_ref().map_or(1, |data| data.remaining().max(1));
-    let rest = left.checked_sub(read);
-    *left = rest.unwrap_or_default();
-    Poll::Ready(rest.is_some())
+    let bytes = frame.data_ref().map_or(1, |data| data.remaining().max(1));
+    *seen = seen.saturating_add(bytes);
+    Poll::Ready(true)
 }
 
 #[cfg(test)]
@@ -351,13 +402,14 @@ mod tests {
     use http_body_util::{BodyExt, Full, StreamBody};
     use std::cell::Cell;
     use std::convert::Infallible;
-    use std::future::pending;
+    use std::future::poll_fn;
 
     /// Returns the response if it is kept.
     async fn drain<A: Responses<R>, R>(response: R, bytes: usize) -> Option<A::Kept> {
-        let time = Box::pin(pending());
-        let (kept, end) = A::read(A::keep(response), Reading::Drain(bytes), time).await;
-        matches!(end, Ok(Inspected::AtTheEnd)).then_some(kept)
+        let mut open = A::open(A::keep(response));
+        let (mut part, mut seen) = (BodyPart::Rest(bytes), 0);
+        let end = poll_fn(|cx| A::poll_read(&mut open, &mut part, &mut seen, cx)).await;
+        (end == Inspected::AtTheEnd).then(|| A::close(open))
     }
 
     fn response(version: Version, text: &'static str) -> http::Response<Full<Bytes>> {

@@ -1,22 +1,18 @@
 //! The body of a response, as the caller gets it.
 
 mod length;
-mod whole;
-
-pub(crate) use whole::ReadEnd;
 
 use super::errors::{Boxed, Errors};
 use crate::error::{IncompleteBody, LayerError};
 use bytes::Bytes;
 use http::{HeaderMap, Version};
 use http_body::{Body, Frame, SizeHint};
-use http_retry_core::adapter::{Inspect, Inspected};
+use http_retry_core::adapter::{BodyPart, Inspected};
 use length::BodyLength;
 use pin_project_lite::pin_project;
 use std::fmt;
-use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 pin_project! {
@@ -68,7 +64,7 @@ struct ReadSoFar<E> {
 }
 
 /// The failure at the end of a body.
-enum BodyFailure<E> {
+pub(crate) enum BodyFailure<E> {
     Error(E),
     /// It ended early, without an error.
     Incomplete(IncompleteBody),
@@ -128,12 +124,6 @@ impl<E> BodyFailure<E> {
     }
 }
 
-/// The end of a bounded read: that of the body, or the limit.
-enum ReadLimit {
-    End,
-    Limit,
-}
-
 impl<B: Body, X> RetryBody<B, X> {
     /// Creates a body that the layer has not read. `shows_end` is `true` if its `is_end_stream` tells a body that has
     /// ended from one that was cut.
@@ -164,67 +154,80 @@ impl<B, X> RetryBody<B, X>
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    /// Reads the body up to a limit. Returns `true` if it has ended and can be handed over. On HTTP/1 that frees the
-    /// connection; on HTTP/2 nothing is read, since dropping an unfinished body resets only its stream.
-    pub(crate) async fn drain(&mut self, version: Version, bytes: usize) -> bool {
-        if version >= Version::HTTP_2 || self.rest.is_none() {
-            let ended = self.rest.as_ref().is_none_or(B::is_end_stream);
-            return ended && !self.is_over(bytes);
-        }
-        let reached = poll_fn(|cx| self.poll_read(cx, bytes)).await;
-        matches!(reached, ReadLimit::End) && self.failure().is_none()
-    }
-
-    /// Shows the body to an inspection, from its start and then each new chunk, while it wants more and the time
-    /// allows. The caller still gets the whole body.
-    pub(crate) async fn inspect(
+    /// Reads a part of the body; the caller still gets all of it. `seen` is 0 at first, and then counts the bytes that a
+    /// probe has seen.
+    ///
+    /// To read the rest frees the connection of HTTP/1 once the body has ended. On HTTP/2 nothing is read for that,
+    /// since dropping an unfinished body resets only its stream.
+    pub(crate) fn poll_part(
         &mut self,
-        inspect: &mut Inspect<'_>,
-        time: impl Future<Output = ()>,
-    ) -> Inspected {
-        let mut time = pin!(time);
-        let mut shown = 0;
-        poll_fn(|cx| match self.poll_inspect(cx, inspect, &mut shown) {
-            Poll::Ready(inspected) => Poll::Ready(inspected),
-            Poll::Pending => time.as_mut().poll(cx).map(|()| Inspected::TimeIsUp),
-        })
-        .await
-    }
-
-    fn poll_inspect(
-        &mut self,
+        part: &mut BodyPart,
+        seen: &mut usize,
+        version: Version,
         cx: &mut Context<'_>,
-        inspect: &mut Inspect<'_>,
-        shown: &mut usize,
     ) -> Poll<Inspected> {
-        loop {
-            let read = self.read.get_or_insert_default();
-            // Show the data at hand first: the inspection may not need another frame.
-            let new = read.data.get(*shown..).filter(|new| !new.is_empty());
-            *shown = read.data.len();
-            if new.is_some_and(|new| inspect(new).is_break()) || read.frames > MAX_FRAMES {
-                return Poll::Ready(Inspected::Enough);
-            }
-            if self.rest.is_none() {
-                return Poll::Ready(if self.failure().is_some() {
-                    Inspected::AtAnError
-                } else {
+        let has_ended = self.rest.as_ref().is_none_or(B::is_end_stream);
+        match part {
+            BodyPart::Rest(most) if version >= Version::HTTP_2 || self.rest.is_none() => {
+                return Poll::Ready(if has_ended && !self.is_over(*most) {
                     Inspected::AtTheEnd
+                } else {
+                    Inspected::Enough
+                });
+            }
+            // A finished body, such as that of a response to HEAD, may still announce a length.
+            BodyPart::Whole(_) if has_ended => self.rest = None,
+            _ => {}
+        }
+        while !self.has(part, seen) {
+            if self.rest.is_none() {
+                return Poll::Ready(match self.failure() {
+                    Some(_) => Inspected::AtAnError,
+                    None => Inspected::AtTheEnd,
                 });
             }
             ready!(self.poll_more(cx));
         }
+        Poll::Ready(Inspected::Enough)
     }
 
-    fn poll_read(&mut self, cx: &mut Context<'_>, bytes: usize) -> Poll<ReadLimit> {
-        while self.rest.is_some() && !self.is_over(bytes) {
-            ready!(self.poll_more(cx));
+    /// Returns `true` if as much was read as the part needs, or as may be read of it.
+    fn has(&mut self, part: &mut BodyPart, seen: &mut usize) -> bool {
+        let read = self.read.get_or_insert_default();
+        match part {
+            BodyPart::Start(most) => read.data.len() >= *most || read.frames > MAX_FRAMES,
+            BodyPart::Probe(probe) => {
+                // Show the data at hand first: the probe may not need another frame.
+                let new = read.data.get(*seen..).filter(|new| !new.is_empty());
+                *seen = read.data.len();
+                new.is_some_and(|new| probe.push(new).is_break()) || read.frames > MAX_FRAMES
+            }
+            BodyPart::Whole(most) => {
+                let Some(rest) = &self.rest else {
+                    return false;
+                };
+                let announced = rest.size_hint().lower();
+                let so_far = u64::try_from(read.data.len()).unwrap_or(u64::MAX);
+                // Empty frames bring the end no nearer.
+                let is_idle = read.frames.saturating_sub(read.data.len()) > MAX_FRAMES;
+                if so_far.saturating_add(announced) > *most || is_idle {
+                    return true;
+                }
+                // At most the limit, which was checked above, whatever length a server announces.
+                if read.data.is_empty() {
+                    read.data
+                        .reserve_exact(usize::try_from(announced).unwrap_or_default());
+                }
+                false
+            }
+            BodyPart::Rest(most) => read.is_over(*most),
         }
-        Poll::Ready(if self.is_over(bytes) {
-            ReadLimit::Limit
-        } else {
-            ReadLimit::End
-        })
+    }
+
+    /// Returns at most this many bytes of what was read.
+    pub(crate) fn start(&self, most: usize) -> &[u8] {
+        let data = self.read.as_ref().map_or(&[][..], |read| &read.data);
+        data.get(..most).unwrap_or(data)
     }
 
     /// Reads one frame, or the end, after which there is no rest.
@@ -251,8 +254,26 @@ where
         self.read.as_ref().is_some_and(|read| read.is_over(bytes))
     }
 
-    fn failure(&self) -> Option<&BodyFailure<B::Error>> {
+    /// Returns the failure that the body has ended with.
+    pub(crate) fn failure(&self) -> Option<&BodyFailure<B::Error>> {
         self.read.as_ref()?.failure.as_ref()
+    }
+
+    /// Returns all bytes of a body that was read to a regular end, without trailers.
+    ///
+    /// # Errors
+    ///
+    /// The body itself, if it is any other.
+    #[cfg(feature = "reqwest")]
+    pub(crate) fn into_bytes(mut self) -> Result<Bytes, Self> {
+        if self.rest.is_some() {
+            return Err(self);
+        }
+        match self.read.take() {
+            None => Ok(Bytes::new()),
+            Some(read) if read.failure.is_none() && read.trailers.is_none() => Ok(read.data.into()),
+            read => Err(Self { read, ..self }),
+        }
     }
 }
 

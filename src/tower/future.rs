@@ -1,7 +1,7 @@
 //! The future of a call: one state machine for its first attempt and for later ones.
 
 use super::service::ServiceClient;
-use crate::call::{AttemptResult, Call, Client, PartOf, read};
+use crate::call::{AttemptResult, Call, Client};
 use crate::client::errors::Errors;
 use crate::client::requests::Requests;
 use crate::client::responses::Responses;
@@ -25,7 +25,7 @@ pin_project! {
         K: Client,
     {
         #[pin]
-        state: State<F, K>,
+        state: State<F>,
         call: Call<K>,
         client: K,
         requests: K::Requests,
@@ -36,10 +36,7 @@ pin_project! {
 
 pin_project! {
     #[project = Projected]
-    enum State<F, K>
-    where
-        K: Client,
-    {
+    enum State<F> {
         // Waits for its turn at a gate, for a fleet, or for the time of a retry.
         Waiting,
         // Waits until the service is ready.
@@ -50,17 +47,13 @@ pin_project! {
             // `true` while it is decided what follows the attempt, which was cut.
             is_cut: bool,
         },
-        Reading {
-            read: BoxRead<K>,
-        },
+        // Reads a part of a response.
+        Reading,
         Done,
     }
 }
 
 type ResultOf<S, Q, X, C, A> = AttemptResult<ServiceClient<S, Q, X, C, A>>;
-
-/// A read of a response. Boxed, since most calls read nothing, and a future is as large as its largest state.
-type BoxRead<K> = Pin<Box<dyn Future<Output = PartOf<K>> + Send>>;
 
 impl<S, Q, X, C, A> RetryFuture<S::Future, ServiceClient<S, Q, X, C, A>>
 where
@@ -130,12 +123,9 @@ where
                     this.state.set(State::Waiting);
                     return None;
                 }
-                Todo::Read(need) => match call.take_to_read(&need) {
-                    Ok(response) => {
-                        let time = call.exchange.sleep(need.until);
-                        let policy = call.exchange.policy().clone();
-                        let read = Box::pin(read::<A, _>(response, need.part, policy, time));
-                        this.state.set(State::Reading { read });
+                Todo::Read(need) => match call.begin_read(need) {
+                    Ok(()) => {
+                        this.state.set(State::Reading);
                         return None;
                     }
                     Err(todo) => todo,
@@ -228,10 +218,7 @@ where
                         Err(todo) => todo,
                     }
                 }
-                Projected::Reading { read } => {
-                    let read = ready!(read.as_mut().poll(cx));
-                    call.has_read(client, read)
-                }
+                Projected::Reading => ready!(call.poll_read(client, cx)),
                 // Polled again after its end, which `Future` leaves open, or with nothing to return.
                 Projected::Done => return Poll::Pending,
             };

@@ -291,7 +291,7 @@ fn one_exchange_alone_pays_enters_gates_and_records() {
 const ADAPTER: &str = "\
     AccountReply BodyNeed BodyPart BodyProbe BrokenAnswer BudgetTerms Budgets CLIENT_HEADER CallEnd \
     CallKind CannedResponse Changes DownloadLimits DownloadRecorder DrainLimit End Ending EndsWith \
-    Engine ErrorFacts Evidence Exchange Filled Found GateQuota GateRequest Head HostMap Inspect \
+    Engine ErrorFacts Evidence Exchange Found GateQuota GateRequest Head HostMap \
     Inspected Kept KeyGate NewKey Operation Passed Payment PaymentResult Peer Permit Rebase RedirectMode \
     Redirects ReportRecorder RequestEvidence RequestSettings RestOfDownload RetryTime Rewrite \
     RewriteBody RewriteWith Rewritten Routes SaveOptions SharedAccount SharedServices StreamHolder \

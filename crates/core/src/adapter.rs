@@ -26,8 +26,8 @@ pub use crate::normal_form::{
     scheme_pattern,
 };
 pub use crate::policy::bodies::{
-    BodyPart, BodyProbe, BrokenAnswer, Filled, Inspect, Inspected, Rewrite, RewriteBody,
-    RewriteWith, Rewritten, StreamHolder, is_grpc, is_longer,
+    BodyPart, BodyProbe, BrokenAnswer, Inspected, Rewrite, RewriteBody, RewriteWith, Rewritten,
+    StreamHolder, is_grpc, is_longer,
 };
 pub use crate::policy::classify::texts::{
     is_refusal_by_proxy, is_refusal_to_connect, kind_of_tls_text,

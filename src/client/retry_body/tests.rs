@@ -3,12 +3,16 @@
 use super::super::errors::Unchanged;
 use super::super::record::tests::Buffers;
 use super::*;
+use crate::policy::Verdict;
+use futures_util::FutureExt;
 use http::HeaderValue;
 use http_body_util::{BodyExt, Full, StreamBody};
+use http_retry_core::adapter::BodyProbe;
 use std::convert::Infallible;
-use std::future::{pending, ready};
+use std::future::poll_fn;
 use std::io;
 use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
 
 type Frames = Vec<Result<Frame<Bytes>, io::Error>>;
 
@@ -35,7 +39,10 @@ fn trailers() -> Result<Frame<Bytes>, io::Error> {
 async fn bytes_that_were_read_come_first_and_trailers_last() {
     let frames = vec![data("ab"), data("c"), trailers()];
     let mut body = body(frames);
-    assert!(body.drain(Version::HTTP_11, 3).await);
+    assert_eq!(
+        part(&mut body, BodyPart::Rest(3)).await,
+        Some(Inspected::AtTheEnd)
+    );
     assert_eq!(body.size_hint().exact(), Some(3));
     assert!(!body.is_end_stream());
     let whole = body.collect().await.unwrap();
@@ -48,9 +55,12 @@ async fn bytes_that_were_read_do_not_keep_the_buffers_of_their_frames() {
     let buffers = Buffers::default();
     let slices = || (0..500).map(|_| Ok(Frame::data(buffers.slice()))).collect();
     let mut drained = body(slices());
-    assert!(drained.drain(Version::HTTP_11, 500).await);
+    assert_eq!(
+        part(&mut drained, BodyPart::Rest(500)).await,
+        Some(Inspected::AtTheEnd)
+    );
     let mut seen = body(slices());
-    assert_eq!(inspect(&mut seen, 500, pending()).await.0.len(), 500);
+    assert_eq!(inspect(&mut seen, 500).await.0.len(), 500);
     assert_eq!(buffers.kept(), 0);
     for body in [drained, seen] {
         assert_eq!(body.size_hint().lower(), 500);
@@ -62,7 +72,7 @@ async fn bytes_that_were_read_do_not_keep_the_buffers_of_their_frames() {
 #[tokio::test]
 async fn debug_output_shows_no_bytes_of_the_body() {
     let mut body = body(vec![data("secret"), Err(io::Error::other("secret"))]);
-    inspect(&mut body, 99, pending()).await;
+    inspect(&mut body, 99).await;
     let shown = format!("{body:?}");
     assert!(shown.contains("read_bytes: 6"), "{shown}");
     assert!(!shown.contains("secret"), "{shown}");
@@ -76,31 +86,59 @@ async fn an_untouched_body_is_the_inner_one() {
     assert!(untouched(Full::new(Bytes::new())).is_end_stream());
 }
 
-/// Inspects this many bytes.
-async fn inspect<B: Body<Data = Bytes> + Unpin, X>(
-    body: &mut RetryBody<B, X>,
-    bytes: usize,
-    time: impl Future<Output = ()>,
-) -> (Vec<u8>, Inspected) {
-    let mut first = Vec::new();
-    let mut push = |data: &[u8]| {
-        first.extend_from_slice(data);
-        if first.len() < bytes {
+/// A probe that wants to see this many bytes.
+struct FirstBytes {
+    most: usize,
+    seen: Arc<Mutex<Vec<u8>>>,
+}
+
+impl BodyProbe for FirstBytes {
+    fn push(&mut self, chunk: &[u8]) -> ControlFlow<()> {
+        let mut seen = self.seen.lock().unwrap();
+        seen.extend_from_slice(chunk);
+        if seen.len() < self.most {
             ControlFlow::Continue(())
         } else {
             ControlFlow::Break(())
         }
+    }
+
+    fn verdict(&mut self, _: Inspected) -> Option<Verdict> {
+        None
+    }
+}
+
+/// Reads a part of a body as if over HTTP/1, or of one that stalls nothing.
+async fn part<B: Body<Data = Bytes> + Unpin, X>(
+    body: &mut RetryBody<B, X>,
+    mut part: BodyPart,
+) -> Option<Inspected> {
+    let mut seen = 0;
+    let read = poll_fn(|cx| body.poll_part(&mut part, &mut seen, Version::HTTP_11, cx));
+    read.now_or_never()
+}
+
+/// Shows this many bytes to a probe.
+async fn inspect<B: Body<Data = Bytes> + Unpin, X>(
+    body: &mut RetryBody<B, X>,
+    most: usize,
+) -> (Vec<u8>, Option<Inspected>) {
+    let seen = Arc::default();
+    let probe = FirstBytes {
+        most,
+        seen: Arc::clone(&seen),
     };
-    let inspected = body.inspect(&mut push, time).await;
-    (first, inspected)
+    let end = part(body, BodyPart::Probe(Box::new(probe))).await;
+    let seen = seen.lock().unwrap().clone();
+    (seen, end)
 }
 
 #[tokio::test]
 async fn an_inspection_consumes_nothing() {
     let mut body = body(vec![data("abc"), data("def"), data("ghi"), trailers()]);
     for _ in 0..2 {
-        let seen = inspect(&mut body, 4, pending()).await;
-        assert_eq!(seen, (b"abcdef".to_vec(), Inspected::Enough));
+        let seen = inspect(&mut body, 4).await;
+        assert_eq!(seen, (b"abcdef".to_vec(), Some(Inspected::Enough)));
     }
     let whole = body.collect().await.unwrap();
     assert_eq!(whole.trailers().unwrap()["checksum"], "7");
@@ -111,19 +149,19 @@ async fn an_inspection_consumes_nothing() {
 async fn an_inspection_ends_with_its_time_or_with_the_body() {
     let stalled = futures_util::stream::pending::<Result<Frame<Bytes>, Infallible>>();
     let mut stalled = untouched(StreamBody::new(stalled));
-    let seen = inspect(&mut stalled, 4, ready(())).await;
-    assert_eq!(seen, (Vec::new(), Inspected::TimeIsUp));
+    let seen = inspect(&mut stalled, 4).await;
+    assert_eq!(seen, (Vec::new(), None));
     let mut short = untouched(Full::new(Bytes::from("ab")));
-    let seen = inspect(&mut short, 4, pending()).await;
-    assert_eq!(seen, (b"ab".to_vec(), Inspected::AtTheEnd));
+    let seen = inspect(&mut short, 4).await;
+    assert_eq!(seen, (b"ab".to_vec(), Some(Inspected::AtTheEnd)));
     assert_eq!(short.size_hint().exact(), Some(2));
 }
 
 #[tokio::test]
 async fn an_error_after_the_start_still_comes_after_it() {
     let mut body = body(vec![data("ab"), Err(io::Error::other("cut"))]);
-    let seen = inspect(&mut body, 9, pending()).await;
-    assert_eq!(seen, (b"ab".to_vec(), Inspected::AtAnError));
+    let seen = inspect(&mut body, 9).await;
+    assert_eq!(seen, (b"ab".to_vec(), Some(Inspected::AtAnError)));
     let first = body.frame().await.unwrap().unwrap();
     assert_eq!(first.into_data().unwrap(), "ab");
     let error = body.frame().await.unwrap().unwrap_err();
@@ -135,9 +173,12 @@ async fn an_error_after_the_start_still_comes_after_it() {
 async fn reading_ends_after_too_many_empty_frames() {
     let empty = futures_util::stream::repeat_with(|| data(""));
     let mut body = untouched(StreamBody::new(empty));
-    let seen = inspect(&mut body, 4, pending()).await;
-    assert_eq!(seen, (Vec::new(), Inspected::Enough));
-    assert!(!body.drain(Version::HTTP_11, 4).await);
+    let seen = inspect(&mut body, 4).await;
+    assert_eq!(seen, (Vec::new(), Some(Inspected::Enough)));
+    assert_ne!(
+        part(&mut body, BodyPart::Rest(4)).await,
+        Some(Inspected::AtTheEnd)
+    );
 }
 
 /// A body that announces a length.
@@ -235,8 +276,8 @@ async fn half_a_body_that_was_filled_ends_with_an_error() {
         (vec![], "", false, 0),
     ] {
         let mut body = Announced::<BoxError>::new(9, frames);
-        let filled = body.fill(100, pending()).await;
-        assert!(matches!(filled, ReadEnd::ToAnEarlyEnd(_)));
+        let filled = part(&mut body, BodyPart::Whole(100)).await;
+        assert_eq!(filled, Some(Inspected::AtAnError));
         assert_eq!(
             (body.size_hint().exact(), body.is_end_stream()),
             (Some(9), false)
@@ -256,18 +297,16 @@ async fn half_a_body_beyond_the_limit_ends_with_an_error() {
     let frames = || vec![chunk("abc"), chunk("def"), last()];
     for limit in [0, 4, 8] {
         let mut body = Announced::<BoxError>::new(9, frames());
-        assert!(matches!(
-            body.fill(limit, pending()).await,
-            ReadEnd::ToTheLimit
-        ));
+        let filled = part(&mut body, BodyPart::Whole(limit)).await;
+        assert_eq!(filled, Some(Inspected::Enough));
         let (text, trailers, error) = read(&mut body).await;
         assert_eq!((&*text, trailers), ("abcdef", true));
         assert_eq!(shown(error).unwrap(), "the answer ended after 6 of 9 bytes");
         assert!(body.frame().await.is_none());
     }
     let mut seen = Announced::<BoxError>::new(9, frames());
-    let inspected = inspect(&mut seen, 99, pending()).await;
-    assert_eq!(inspected, (b"abcdef".to_vec(), Inspected::AtAnError));
+    let inspected = inspect(&mut seen, 99).await;
+    assert_eq!(inspected, (b"abcdef".to_vec(), Some(Inspected::AtAnError)));
     assert!(shown(read(&mut seen).await.2).is_some());
 }
 
@@ -276,7 +315,7 @@ async fn a_body_that_breaks_has_no_second_error() {
     let broken = || vec![chunk("abc"), Err("cut".into())];
     for limit in [4, 100] {
         let mut body = Announced::<BoxError>::new(9, broken());
-        body.fill(limit, pending()).await;
+        part(&mut body, BodyPart::Whole(limit)).await;
         let (text, _, error) = read(&mut body).await;
         assert_eq!((&*text, error.unwrap().to_string()), ("abc", "cut".into()));
     }
@@ -285,8 +324,8 @@ async fn a_body_that_breaks_has_no_second_error() {
 #[tokio::test]
 async fn a_type_without_such_an_error_still_tells_what_is_missing() {
     let mut body = Announced::<Infallible>::unchanged(9, vec![chunk("abc")]);
-    let filled = body.fill(100, pending()).await;
-    assert!(matches!(filled, ReadEnd::ToAnEarlyEnd(_)));
+    let filled = part(&mut body, BodyPart::Whole(100)).await;
+    assert_eq!(filled, Some(Inspected::AtAnError));
     let (text, _, error) = read(&mut body).await;
     assert_eq!((&*text, error), ("abc", None));
     assert_eq!(
@@ -296,10 +335,10 @@ async fn a_type_without_such_an_error_still_tells_what_is_missing() {
 
     // So that a layer around it notices it too.
     let mut inner = Announced::<Infallible>::unchanged(9, vec![]);
-    inner.fill(100, pending()).await;
+    part(&mut inner, BodyPart::Whole(100)).await;
     let mut outer = untouched(inner);
-    let filled = outer.fill(100, pending()).await;
-    assert!(matches!(filled, ReadEnd::ToAnEarlyEnd(_)));
+    let filled = part(&mut outer, BodyPart::Whole(100)).await;
+    assert_eq!(filled, Some(Inspected::AtAnError));
 }
 
 #[tokio::test]
@@ -311,8 +350,8 @@ async fn a_complete_body_is_no_early_end() {
         rest.counts = false;
     }
     for body in [&mut unknown, &mut stays, &mut Announced::new(6, frames())] {
-        let filled = body.fill(100, pending()).await;
-        assert!(matches!(filled, ReadEnd::ToTheEnd));
+        let filled = part(body, BodyPart::Whole(100)).await;
+        assert_eq!(filled, Some(Inspected::AtTheEnd));
         assert_eq!(body.size_hint().exact(), Some(6));
         let (text, _, error) = read(body).await;
         assert_eq!((&*text, error.is_none()), ("abcdef", true));
@@ -324,9 +363,12 @@ async fn a_complete_body_is_no_early_end() {
 async fn half_a_body_that_was_not_filled_ends_with_an_error() {
     let half = || Announced::<io::Error>::new(9, vec![chunk("abc"), chunk("def"), last()]);
     let mut seen = half();
-    inspect(&mut seen, 2, pending()).await;
+    inspect(&mut seen, 2).await;
     let mut drained = half();
-    assert!(!drained.drain(Version::HTTP_11, 100).await);
+    assert_ne!(
+        part(&mut drained, BodyPart::Rest(100)).await,
+        Some(Inspected::AtTheEnd)
+    );
     for mut body in [half(), seen, drained] {
         let (text, has_trailers, error) = read(&mut body).await;
         assert_eq!((&*text, has_trailers), ("abcdef", true));
@@ -351,8 +393,8 @@ async fn a_body_that_shows_its_end_needs_no_length() {
         "the answer ended after 2 bytes, before its end"
     );
     let mut filled: RetryBody<_> = RetryBody::untouched(cut(), true);
-    let end = filled.fill(100, pending()).await;
-    assert!(matches!(end, ReadEnd::ToAnEarlyEnd(_)));
+    let end = part(&mut filled, BodyPart::Whole(100)).await;
+    assert_eq!(end, Some(Inspected::AtAnError));
     let whole = Full::new(Bytes::from("ab"));
     let mut whole: RetryBody<_> = RetryBody::untouched(whole, true);
     assert!(read(&mut whole).await.2.is_none());
@@ -363,14 +405,14 @@ async fn a_body_that_shows_its_end_needs_no_length() {
 async fn half_a_body_never_becomes_plain_bytes() {
     let half = || Announced::<Infallible>::unchanged(9, vec![chunk("abc")]);
     let mut filled = half();
-    filled.fill(100, pending()).await;
+    part(&mut filled, BodyPart::Whole(100)).await;
     let mut seen = half();
-    inspect(&mut seen, 99, pending()).await;
+    inspect(&mut seen, 99).await;
     for body in [filled, seen] {
         let body = body.into_bytes().unwrap_err();
         assert_eq!(body.size_hint().exact(), Some(9));
     }
     let mut whole = Announced::<Infallible>::unchanged(3, vec![chunk("abc")]);
-    whole.fill(100, pending()).await;
+    part(&mut whole, BodyPart::Whole(100)).await;
     assert_eq!(whole.into_bytes().unwrap(), "abc");
 }

@@ -145,7 +145,7 @@ async fn while_the_head_is_awaited() {
 async fn while_the_head_of_a_retry_is_awaited_whose_token_is_spent() {
     let acts = || vec![unavailable(), Act::StallHead];
     dropped(acts, left(2, 0, ALL_TOKENS - 1), async |scene, call| {
-        drive(call, || scene.setup.clock.begun().len() == 2).await;
+        drive(call, || scene.setup.clock.begun().contains(&DELAY)).await;
         scene.setup.clock.advance(DELAY);
         drive_to(call, &scene.server, 2).await;
     })
@@ -166,7 +166,7 @@ async fn while_a_stalled_error_body_is_read() {
 async fn while_it_waits_for_its_time() {
     let acts = || vec![unavailable()];
     dropped(acts, left(1, 1, ALL_TOKENS), async |scene, call| {
-        drive(call, || scene.setup.clock.begun() == [DRAIN, DELAY]).await;
+        drive(call, || scene.setup.clock.begun().contains(&DELAY)).await;
         scene.has_paid();
         assert_eq!(scene.setup.clock.alive(), 1);
     })

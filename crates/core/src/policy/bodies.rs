@@ -85,9 +85,6 @@ impl Rewritten {
     }
 }
 
-/// A function that looks at a body, chunk by chunk, and breaks once it has seen enough.
-pub type Inspect<'a> = dyn FnMut(&[u8]) -> ControlFlow<()> + Send + 'a;
-
 /// The reason for ending the read of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -170,19 +167,6 @@ pub enum BodyPart {
     Rest(usize),
 }
 
-impl BodyPart {
-    /// Adds data to the start of a body, up to `most` bytes. Breaks once the start has so many.
-    pub fn add_to_start(start: &mut Vec<u8>, most: usize, data: &[u8]) -> ControlFlow<()> {
-        let room = most.saturating_sub(start.len());
-        start.extend(data.iter().take(room));
-        if start.len() < most {
-            ControlFlow::Continue(())
-        } else {
-            ControlFlow::Break(())
-        }
-    }
-}
-
 impl fmt::Debug for BodyPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -209,9 +193,6 @@ pub trait BodyProbe: Send {
 
 /// The longest body that may be read whole: 64 MiB. It is held in memory; a longer one is a download.
 pub(crate) const MAX_ANSWER_BYTES: u64 = 64 << 20;
-
-/// The end of reading a response: with [`Inspected::Enough`], the rest is for the caller to read.
-pub type Filled = Result<Inspected, Box<BrokenAnswer>>;
 
 /// The failure that broke a response.
 #[derive(Debug)]
