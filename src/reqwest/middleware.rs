@@ -34,8 +34,10 @@ use std::sync::Arc;
 ///
 /// Middlewares that are added after this one, or to what [`build`](super::build()) returns, see each attempt, such as
 /// one that signs. Several retry middlewares in one client do not multiply: only
-/// the outermost retries. Without [`redirects_watched`](Self::redirects_watched) or
-/// [`redirects_off`](Self::redirects_off), it repeats only idempotent requests.
+/// the outermost retries. Added by `ClientBuilder::new(client).with(retries)`, without
+/// [`redirects_watched`](Self::redirects_watched) or [`redirects_off`](Self::redirects_off), it repeats only idempotent
+/// requests: `build` is the shorter way. With the feature `tracing` the first request that is not repeated for that
+/// reason is logged, with the line to write.
 ///
 /// Every setting has a default. Some of them:
 ///
