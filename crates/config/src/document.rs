@@ -226,7 +226,7 @@ pub(super) struct Spec {
     pub(super) policies: BTreeMap<String, Retry>,
     pub(super) dialects: BTreeMap<String, Spanned<DialectKeys>>,
     pub(super) level: LevelSpec,
-    pub(super) services: BTreeMap<String, Arc<ServiceSpec>>,
+    pub(super) services: BTreeMap<Arc<str>, Arc<ServiceSpec>>,
 }
 
 /// The settings that the document, a service and a route have in common.
@@ -301,7 +301,7 @@ impl Spec {
     }
 
     /// Reads the services of a document in which everything else is as in `self`. Services that `is_unchanged` accepts
-    /// are not read.
+    /// are not read, and those of before are not copied.
     pub(super) fn with_services<'a>(
         &self,
         document: &'a Value,
@@ -321,8 +321,12 @@ impl Spec {
             Some((name.clone(), service?))
         });
         Self {
+            fleet: self.fleet.clone(),
+            budgets: self.budgets.clone(),
+            policies: self.policies.clone(),
+            dialects: self.dialects.clone(),
+            level: self.level.clone(),
             services: services.collect(),
-            ..self.clone()
         }
     }
 }
@@ -414,7 +418,7 @@ impl<'a> Parts<'a> {
         given.value
     }
 
-    fn services(&self, document: &'a Value) -> BTreeMap<String, Arc<ServiceSpec>> {
+    fn services(&self, document: &'a Value) -> BTreeMap<Arc<str>, Arc<ServiceSpec>> {
         let path = self.path.key("services");
         let Some(services) = document.map_at("services") else {
             // A key with a null counts as absent.

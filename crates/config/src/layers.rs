@@ -176,7 +176,7 @@ impl Resolver<'_> {
             let unknown = Unknown {
                 name,
                 what: format!("\"{name}\" is no service"),
-                known: services.keys().map(String::as_str),
+                known: services.keys().map(|name| &**name),
             };
             self.problems.unknown(&from, &name, unknown);
             return None;

@@ -6,13 +6,13 @@ use super::fleet::{self, Fleet};
 use super::layers::Resolver;
 use super::place::ResolvedLevel;
 use super::problems::{ConfigErrors, Diagnostics, Path};
-use super::value::Value;
+use super::value::{Entries, Value};
 use super::values::Name;
 use http_retry_core::ConfigError;
 use http_retry_core::budget::RetryBudget;
 use http_retry_core::report::DeadLetter;
 use http_retry_services::{Service, ServiceRoute, Services, ServicesBuilder};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A document that applies to every request until the next one is loaded.
@@ -99,19 +99,22 @@ impl Live {
         );
         // Everything else is the same, so an equal value makes an equal service. If it names another one that changed,
         // the builder builds it again.
-        let is_unchanged = |name: &str| old.get(name) == new.get(name);
+        let (changed, removed) = changes(old, new);
         let problems = Diagnostics::default();
+        let is_unchanged = |name: &str| !changed.contains(name);
         let spec = self.spec.with_services(document, &problems, is_unchanged);
         if count_rules(&spec) > MAX_RULES {
             return None;
         }
-        let removed = old.keys().filter(|name| !new.contains_key(*name));
         let builder = self.services.to_builder();
-        let builder = removed.fold(builder, |builder, name| builder.remove(name));
+        let builder = removed
+            .iter()
+            .fold(builder, |builder, name| builder.remove(name));
         let mut all = All::new(&spec, names, &problems, &self.budgets);
         // For the services below it: the builder has the document's own policy already.
         let document_level = all.resolver.resolve_level("document", None, &[&spec.level]);
-        let services = all.build_services(builder, &document_level, |name| !is_unchanged(name))?;
+        let services =
+            all.build_services(builder, &document_level, |name| changed.contains(name))?;
         problems.is_empty().then(|| Self {
             document: Arc::clone(document),
             services,
@@ -120,6 +123,24 @@ impl Live {
             fleet: self.fleet.clone(),
         })
     }
+}
+
+/// Returns the names of new and changed entries, and of those that are gone. Both maps are in the order of their keys, so
+/// each is read once.
+fn changes<'a>(old: &'a Entries, new: &'a Entries) -> (BTreeSet<&'a str>, Vec<&'a str>) {
+    let (mut changed, mut removed) = (BTreeSet::new(), Vec::new());
+    let mut old = old.iter().peekable();
+    for (name, value) in new {
+        while let Some((gone, _)) = old.next_if(|(before, _)| *before < name) {
+            removed.push(&**gone);
+        }
+        let before = old.next_if(|(before, _)| *before == name);
+        if before.is_none_or(|(_, before)| before != value) {
+            changed.insert(&**name);
+        }
+    }
+    removed.extend(old.map(|(gone, _)| &**gone));
+    (changed, removed)
 }
 
 /// Returns the fleet of a document. It cannot change, since the old and the new store would each grant a full budget,
@@ -361,4 +382,34 @@ fn count_rules(spec: &Spec) -> usize {
     });
     let document = levels.saturating_mul(spec.level.rules.len());
     own.fold(document, usize::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_changes_between_two_maps_are_found() {
+        let map = |names: &[(&str, i128)]| -> Entries {
+            let entries = names.iter();
+            entries
+                .map(|(name, number)| (Arc::from(*name), Value::Integer(*number)))
+                .collect()
+        };
+        let all = map(&[("a", 1), ("c", 1), ("e", 1), ("g", 1)]);
+        for (new, changed, removed) in [
+            (map(&[]), &[][..], &["a", "c", "e", "g"][..]),
+            (map(&[("a", 1), ("c", 2), ("e", 1), ("g", 1)]), &["c"], &[]),
+            (
+                map(&[("b", 1), ("c", 1), ("h", 1)]),
+                &["b", "h"],
+                &["a", "e", "g"],
+            ),
+            (all.clone(), &[], &[]),
+        ] {
+            let (found, gone) = changes(&all, &new);
+            assert_eq!(found.into_iter().collect::<Vec<_>>(), changed);
+            assert_eq!(gone, removed);
+        }
+    }
 }

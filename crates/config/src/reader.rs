@@ -12,13 +12,12 @@
 
 use super::problems::{Diagnostics, Path, Unknown};
 use super::shown;
-use super::value::Value;
+use super::value::{Entries as Map, Value};
 use serde::de::value::{BorrowedStrDeserializer, StringDeserializer};
 use serde::de::{
     self, Deserialize, DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess,
     VariantAccess, Visitor,
 };
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -190,14 +189,14 @@ impl<'a> Reader<'a> {
     /// Returns the entries with known keys, in the order of the keys.
     fn known_entries(
         &self,
-        map: &'a BTreeMap<String, Value>,
+        map: &'a Map,
         name: &str,
         keys: &'static [&'static str],
     ) -> Vec<(&'a str, &'a Value)> {
         // A block has few of many keys, so each entry is looked up among the keys, and not each key in the map.
         let position = |key: &str| keys.iter().position(|known| *known == key);
         let mut known = Vec::with_capacity(map.len());
-        known.extend(map.iter().map(|(key, value)| (key.as_str(), value)));
+        known.extend(map.iter().map(|(key, value)| (&**key, value)));
         known.retain(|(key, value)| {
             // A key without a value counts as missing, as YAML users expect of one whose lines are commented out.
             let is_empty = **value == Value::Null;
@@ -219,11 +218,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn report_unknown(&self, map: &BTreeMap<String, Value>, keys: &'static [&'static str]) {
-        for key in map.keys().filter(|key| !keys.contains(&key.as_str())) {
+    fn report_unknown(&self, map: &Map, keys: &'static [&'static str]) {
+        for key in map.keys().filter(|key| !keys.contains(&&***key)) {
             let shown = shown::key(key);
             // A suggestion would name a key of this map, while the mistake is the level.
-            if keys.contains(&"retry") && self.retry_keys.contains(&key.as_str()) {
+            if keys.contains(&"retry") && self.retry_keys.contains(&&**key) {
                 let cause = format!("is a key of retry: write retry: {{{key}: ..}}");
                 self.problems.add(&self.path.key(key), &shown, cause);
                 continue;
@@ -287,7 +286,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         let Value::Map(map) = self.value else {
             return Err(self.not("a map"));
         };
-        let entries = map.iter().map(|(key, value)| (key.as_str(), value));
+        let entries = map.iter().map(|(key, value)| (&**key, value));
         visitor.visit_map(Entries::of(entries.collect(), self))
     }
 

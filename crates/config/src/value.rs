@@ -9,9 +9,14 @@ use reading::Size;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
-/// A value of a document, as it was written.
-#[derive(Clone, PartialEq)]
+/// The entries of a map, in the order of their keys.
+pub(super) type Entries = BTreeMap<Arc<str>, Value>;
+
+/// A value of a document, as it was written. Clones share their maps, so that a document with one changed service costs
+/// no copy of the others.
+#[derive(Clone)]
 pub(super) enum Value {
     Null,
     Bool(bool),
@@ -19,7 +24,23 @@ pub(super) enum Value {
     Float(f64),
     Text(String),
     List(Vec<Value>),
-    Map(BTreeMap<String, Value>),
+    Map(Arc<Entries>),
+}
+
+impl PartialEq for Value {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Null, Self::Null) => true,
+            (Self::Bool(own), Self::Bool(other)) => own == other,
+            (Self::Integer(own), Self::Integer(other)) => own == other,
+            (Self::Float(own), Self::Float(other)) => own == other,
+            (Self::Text(own), Self::Text(other)) => own == other,
+            (Self::List(own), Self::List(other)) => own == other,
+            // A shared map is not looked into.
+            (Self::Map(own), Self::Map(other)) => Arc::ptr_eq(own, other) || own == other,
+            _ => false,
+        }
+    }
 }
 
 impl Value {
@@ -53,8 +74,9 @@ impl Value {
             Self::Text(_) => Self::Text(HIDDEN.to_owned()),
             Self::List(list) => Self::List(list.iter().map(Self::without_texts).collect()),
             Self::Map(map) => {
-                let hidden = |(key, value): (&String, &Self)| (key.clone(), value.without_texts());
-                Self::Map(map.iter().map(hidden).collect())
+                let hidden =
+                    |(key, value): (&Arc<str>, &Self)| (Arc::clone(key), value.without_texts());
+                Self::Map(Arc::new(map.iter().map(hidden).collect()))
             }
             other => other.clone(),
         }
@@ -92,7 +114,7 @@ impl Value {
     }
 
     /// Returns the map under a key, if this is a map that has one there.
-    pub(super) fn map_at(&self, key: &str) -> Option<&BTreeMap<String, Self>> {
+    pub(super) fn map_at(&self, key: &str) -> Option<&Entries> {
         match self.at(key)? {
             Self::Map(map) => Some(map),
             _ => None,
@@ -104,7 +126,7 @@ impl Value {
         let (Self::Map(own), Self::Map(others)) = (self, other) else {
             return false;
         };
-        let is_other = |entry: &(&String, &Self)| entry.0 != key;
+        let is_other = |entry: &(&Arc<str>, &Self)| **entry.0 != *key;
         let (own, others) = (own.iter().filter(is_other), others.iter().filter(is_other));
         own.eq(others)
     }
@@ -112,10 +134,10 @@ impl Value {
     /// Returns the value under a key of a map, and creates it if it is missing; anything but a map becomes one.
     pub(super) fn entry(&mut self, key: &str) -> &mut Self {
         if !matches!(self, Self::Map(_)) {
-            *self = Self::Map(BTreeMap::new());
+            *self = Self::Map(Arc::default());
         }
         match self {
-            Self::Map(map) => map.entry(key.to_owned()).or_insert(Self::Null),
+            Self::Map(map) => Arc::make_mut(map).entry(key.into()).or_insert(Self::Null),
             // Never reached: it is a map by now.
             other => other,
         }
@@ -127,10 +149,10 @@ impl Value {
             self.clone_from(change);
             return;
         };
-        for (key, change) in changes {
+        for (key, change) in &**changes {
             match (change, &mut *self) {
                 (Self::Null, Self::Map(map)) => {
-                    map.remove(key);
+                    Arc::make_mut(map).remove(key);
                 }
                 // A null for a key that is not there must not make an empty map.
                 (Self::Null, _) => {}
@@ -154,7 +176,7 @@ impl Value {
             Self::Map(map) => {
                 let entries = map
                     .iter()
-                    .map(|(key, value)| (key.clone(), value.to_json()));
+                    .map(|(key, value)| (key.to_string(), value.to_json()));
                 Json::Object(entries.collect())
             }
         }
@@ -180,7 +202,7 @@ impl Value {
                 Self::Text(text) => size.add_text(text)?,
                 Self::List(list) => left.extend(list.iter().map(|value| (value, depth))),
                 Self::Map(map) => {
-                    for (key, value) in map {
+                    for (key, value) in &**map {
                         size.add_text(key)?;
                         left.push((value, depth));
                     }
@@ -221,6 +243,32 @@ mod tests {
         let twice = serde_json::from_str::<Value>(r#"{"retry": 1, "retry": 2}"#);
         let error = twice.unwrap_err().to_string();
         assert!(error.starts_with("retry: duplicate key"), "{error}");
+    }
+
+    #[test]
+    fn a_changed_clone_shares_what_it_does_not_change() {
+        let text =
+            r#"{"version": 1, "services": {"a": {"retry": {"base": "1s"}}, "b": {"retry": {}}}}"#;
+        let before: Value = serde_json::from_str(text).unwrap();
+        let mut after = before.clone();
+        assert!(after == before);
+        let change = serde_json::from_str(r#"{"retry": {"base": "2s"}}"#).unwrap();
+        after.entry("services").entry("a").merge(&change);
+        assert!(after != before && after.is_same_without("services", &before));
+        let map =
+            |document: &Value, name: &str| match document.map_at("services").unwrap().get(name) {
+                Some(Value::Map(map)) => Arc::clone(map),
+                _ => Arc::default(),
+            };
+        assert!(Arc::ptr_eq(&map(&before, "b"), &map(&after, "b")));
+        assert!(!Arc::ptr_eq(&map(&before, "a"), &map(&after, "a")));
+        assert_eq!(
+            before.map_at("services").unwrap()["a"]
+                .map_at("retry")
+                .unwrap()["base"]
+                .to_string(),
+            "\"1s\""
+        );
     }
 
     #[test]

@@ -137,7 +137,8 @@ impl Layer for Args {
         // Other arguments than maps replace those below, like any value.
         let own = Arc::make_mut(&mut self.0.value.0);
         if let (Value::Map(own), Value::Map(below)) = (own, &*below.0.value.0) {
-            for (key, value) in below {
+            let own = Arc::make_mut(own);
+            for (key, value) in &**below {
                 own.entry(key.clone()).or_insert_with(|| value.clone());
             }
         }

@@ -8,6 +8,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;
+use std::sync::Arc;
 
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -108,7 +109,7 @@ impl<'de> Visitor<'de> for Reading<'_> {
         let mut map = BTreeMap::new();
         while let Some(key) = access.next_key_seed(Key(self))? {
             let value = access.next_value_seed(self.inside())?;
-            match map.entry(key) {
+            match map.entry(Arc::from(key)) {
                 Entry::Vacant(slot) => {
                     slot.insert(value);
                 }
@@ -118,7 +119,7 @@ impl<'de> Visitor<'de> for Reading<'_> {
                 }
             }
         }
-        Ok(Value::Map(map))
+        Ok(Value::Map(Arc::new(map)))
     }
 }
 
