@@ -255,6 +255,22 @@ impl Journal {
     }
 }
 
+impl Notes {
+    /// The line on what the caller gets, with the policy's own word for it once retries are exhausted.
+    fn gets(&self, exhausted: Option<&str>) -> Option<String> {
+        let words = self.result.as_ref()?.words();
+        let end = self.end.as_ref();
+        let is_exhausted = end.is_some_and(|report| report.stop().is_exhausted());
+        Some(match exhausted.filter(|_| is_exhausted) {
+            Some(action) => {
+                let action = one_line(action);
+                format!("the caller gets: {words} (on_exhausted: {action})\n")
+            }
+            None => format!("the caller gets: {words}\n"),
+        })
+    }
+}
+
 fn text(
     subject: &Subject,
     service: Option<&str>,
@@ -262,6 +278,30 @@ fn text(
     notes: &Notes,
     count: usize,
 ) -> Report {
+    let end = match &notes.end {
+        Some(report) => {
+            let stop = report.stop();
+            format!("{stop}: {}", stop.explain_by(report.stopped_by()))
+        }
+        None => {
+            "The recording ends before the call does: another attempt would be sent.".to_owned()
+        }
+    };
+    let unused = count.saturating_sub(notes.hosts.len());
+    let unused = match unused {
+        0 => String::new(),
+        1 => "1 response was not asked for.\n".to_owned(),
+        unused => format!("{unused} responses were not asked for.\n"),
+    };
+    let service = one_line(service.unwrap_or("none"));
+    let gets = notes.gets(exhausted).unwrap_or_default();
+    Report::text(format!("{}\nservice: {service}\n\n", subject.words()))
+        .with_table(&table(notes))
+        .with(Style::Title, format!("\n{gets}"))
+        .with(Style::Plain, format!("{end}\n{unused}"))
+}
+
+fn table(notes: &Notes) -> Table {
     let mut table = Table::new(&[
         "attempt", "at", "host", "response", "class", "reason", "asks for", "decision",
     ]);
@@ -280,36 +320,7 @@ fn text(
             decision(step, next, notes),
         ]);
     }
-    let end = match &notes.end {
-        Some(report) => {
-            let stop = report.stop();
-            format!("{stop}: {}", stop.explain_by(report.stopped_by()))
-        }
-        None => {
-            "The recording ends before the call does: another attempt would be sent.".to_owned()
-        }
-    };
-    let unused = count.saturating_sub(notes.hosts.len());
-    let unused = match unused {
-        0 => String::new(),
-        1 => "1 response was not asked for.\n".to_owned(),
-        unused => format!("{unused} responses were not asked for.\n"),
-    };
-    let service = one_line(service.unwrap_or("none"));
-    let is_exhausted = notes
-        .end
-        .as_ref()
-        .is_some_and(|report| report.stop().is_exhausted());
-    let exhausted = exhausted.filter(|_| is_exhausted);
-    let exhausted = exhausted.map(|action| format!(" (on_exhausted: {})", one_line(action)));
-    let gets = notes.result.as_ref().map(|result| {
-        let exhausted = exhausted.as_deref().unwrap_or_default();
-        format!("the caller gets: {}{exhausted}\n", result.words())
-    });
-    Report::text(format!("{}\nservice: {service}\n\n", subject.words()))
-        .with_table(&table)
-        .with(Style::Title, format!("\n{}", gets.unwrap_or_default()))
-        .with(Style::Plain, format!("{end}\n{unused}"))
+    table
 }
 
 fn ended(attempt: &AttemptReport) -> String {

@@ -121,50 +121,49 @@ pub(crate) fn trial(
     config: &RetryConfig,
     subject: &Subject,
 ) -> Result<Option<String>, Failure> {
-    for fault in [Fault::Outage, Fault::Stall] {
-        let lasts = OUTAGE;
+    for (fault, what) in [(Fault::Outage, "an outage"), (Fault::Stall, "a stall")] {
         let storm = Storm {
             request: subject.request()?,
             rate: RATE,
             processes: 1,
             fault,
-            lasts,
-            after: after(lasts, fault),
+            lasts: OUTAGE,
+            after: after(OUTAGE, fault),
             patience: TIMEOUT,
             seed: 1,
         };
-        let play = |retries: &mut dyn FnMut(&LabRuntime) -> Retries| {
-            let after = storm.play(retries);
-            let after = after.map_err(|cause| Failure::of_input("storm", cause))?;
-            Ok::<_, Failure>(Numbers::of("", &storm, &after))
-        };
-        let mut processes = Processes {
-            source,
-            reading,
-            store: None,
-            config,
-            watch: Watch::default(),
-        };
-        let document = play(&mut |runtime| processes.layer(runtime))?;
-        let what = match fault {
-            Fault::Stall => "a stall",
-            _ => "an outage",
-        };
-        if document.amplification >= MAX_AMPLIFICATION {
-            return Ok(Some(format!(
-                "{what} of {} sees {:.1} attempts per call: give it a smaller budget or fewer attempts",
-                short(lasts),
-                document.amplification
-            )));
-        }
-        if document.recovery.is_none() && play(&mut |_| Retries::None)?.recovery.is_some() {
-            return Ok(Some(format!(
-                "the service does not recover from {what} of {}, and does without retries",
-                short(lasts)
-            )));
+        let mut processes = Processes::new(source, reading, config);
+        let damage = damage(&storm, what, &mut |runtime| processes.layer(runtime))?;
+        if damage.is_some() {
+            return Ok(damage);
         }
     }
     Ok(None)
+}
+
+/// What these retries do to a service in a storm, if they make it worse.
+fn damage(
+    storm: &Storm,
+    what: &str,
+    retries: &mut dyn FnMut(&LabRuntime) -> Retries,
+) -> Result<Option<String>, Failure> {
+    let play = |retries: &mut dyn FnMut(&LabRuntime) -> Retries| {
+        let after = storm.play(retries);
+        let after = after.map_err(|cause| Failure::of_input("storm", cause))?;
+        Ok::<_, Failure>(Numbers::of("", storm, &after))
+    };
+    let lasts = short(storm.lasts);
+    let with = play(retries)?;
+    if with.amplification >= MAX_AMPLIFICATION {
+        return Ok(Some(format!(
+            "{what} of {lasts} sees {:.1} attempts per call: give it a smaller budget or fewer attempts",
+            with.amplification
+        )));
+    }
+    let is_drowned = with.recovery.is_none() && play(&mut |_| Retries::None)?.recovery.is_some();
+    Ok(is_drowned.then(|| {
+        format!("the service does not recover from {what} of {lasts}, and does without retries")
+    }))
 }
 
 /// The time after the trouble in which calls are made, unless it is given.
@@ -190,43 +189,8 @@ pub(crate) fn run(arguments: &StormArguments) -> Result<Report, Failure> {
     let (source, config) = document::load(&arguments.file, &arguments.reading)?;
     let subject = arguments.target.subject(&config, &source.tree)?;
     let storm = arguments.storm(&subject)?;
-    let mut processes = Processes {
-        source: &source,
-        reading: &arguments.reading,
-        store: None,
-        config: &config,
-        watch: Watch::default(),
-    };
-    let watch = processes.watch.clone();
-    let plain = PlainLoop {
-        retries: arguments.loop_retries.into(),
-        first_wait: arguments.loop_wait,
-    };
-    let progress = progress(&storm);
-    let seconds = storm.end().as_secs();
-    let play = |index: u64, name: &str, retries: &mut dyn FnMut(&LabRuntime) -> Retries| {
-        progress.set_message(name.to_owned());
-        let start = index * seconds;
-        let each_call = |now: Duration| {
-            progress.set_position(start + now.as_secs());
-            if index == DOCUMENT {
-                watch.sample(now);
-            }
-        };
-        let after = storm.play_watched(retries, each_call);
-        let after = after.map_err(|cause| Failure::of_input("storm", cause))?;
-        Ok::<_, Failure>(Numbers::of(name, &storm, &after))
-    };
-    let mut all = [
-        play(0, "no retries", &mut |_| Retries::None)?,
-        play(DOCUMENT, "the document", &mut |runtime| {
-            processes.layer(runtime)
-        })?,
-        play(2, "a plain loop", &mut |_| Retries::Plain(plain))?,
-    ];
-    progress.finish_and_clear();
-    let [_, document, _] = &mut all;
-    document.seen = Some(watch.seen(document.series.attempts.len()));
+    let processes = Processes::new(&source, &arguments.reading, &config);
+    let all = arguments.play(&storm, processes)?;
     arguments.write_outputs(&source, &subject, &storm, &all)?;
     let report = match arguments.format {
         Form::Text => Report::text(arguments.text(&subject, &all)),
@@ -237,7 +201,17 @@ pub(crate) fn run(arguments: &StormArguments) -> Result<Report, Failure> {
         .with_note(subject.note))
 }
 
-impl Processes<'_> {
+impl<'a> Processes<'a> {
+    fn new(source: &'a Source, reading: &'a Reading, config: &'a RetryConfig) -> Self {
+        Self {
+            source,
+            reading,
+            store: None,
+            config,
+            watch: Watch::default(),
+        }
+    }
+
     /// The retry layer of one more process.
     fn layer(&mut self, runtime: &LabRuntime) -> Retries {
         let store = self
@@ -281,6 +255,38 @@ impl StormArguments {
             return Err(Failure::of_input("--rate", cause));
         }
         Ok(storm)
+    }
+
+    /// Plays the storm for each contender.
+    fn play(&self, storm: &Storm, mut processes: Processes<'_>) -> Result<[Numbers; 3], Failure> {
+        let watch = processes.watch.clone();
+        let plain = PlainLoop {
+            retries: self.loop_retries.into(),
+            first_wait: self.loop_wait,
+        };
+        let progress = progress(storm);
+        let seconds = storm.end().as_secs();
+        let play = |index: u64, name: &str, retries: &mut dyn FnMut(&LabRuntime) -> Retries| {
+            progress.set_message(name.to_owned());
+            let start = index * seconds;
+            let each_call = |now: Duration| {
+                progress.set_position(start + now.as_secs());
+                if index == DOCUMENT {
+                    watch.sample(now);
+                }
+            };
+            let after = storm.play_watched(retries, each_call);
+            let after = after.map_err(|cause| Failure::of_input("storm", cause))?;
+            Ok::<_, Failure>(Numbers::of(name, storm, &after))
+        };
+        let none = play(0, "no retries", &mut |_| Retries::None)?;
+        let mut document = play(DOCUMENT, "the document", &mut |runtime| {
+            processes.layer(runtime)
+        })?;
+        let plain = play(2, "a plain loop", &mut |_| Retries::Plain(plain))?;
+        progress.finish_and_clear();
+        document.seen = Some(watch.seen(document.series.attempts.len()));
+        Ok([none, document, plain])
     }
 
     /// The storm in words.

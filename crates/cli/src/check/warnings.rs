@@ -16,47 +16,57 @@ const MOVES: [&str; 2] = ["failover", "jump"];
 
 /// The warnings that the text itself gives rise to.
 pub(super) fn of_text(source: &Source) -> Vec<Problem> {
-    let tree = &source.tree;
-    let mut found = Vec::new();
-    let mut warn = |path: String, words: String| {
-        let place = source.place(&path);
-        found.push(Problem { path, words, place });
-    };
-    let budgets = named(tree, &["budget"]);
-    for name in keys(tree.get("budgets")).filter(|name| !budgets.contains(*name)) {
-        warn(
-            format!("budgets.{name}"),
-            "no service uses this budget".to_owned(),
-        );
-    }
+    let all = unused(&source.tree)
+        .into_iter()
+        .chain(services_of(&source.tree));
+    let all = all.map(|(path, words)| Problem {
+        place: source.place(&path),
+        path,
+        words,
+    });
+    all.collect()
+}
+
+/// The paths of budgets and policies that nobody uses.
+fn unused(tree: &Value) -> Vec<(String, String)> {
     // `retry: NAME` is `retry: {use: NAME}`.
-    let policies = named(tree, &["use", "retry"]);
-    for name in keys(tree.get("policies")).filter(|name| !policies.contains(*name)) {
-        warn(
-            format!("policies.{name}"),
-            "no service uses this policy".to_owned(),
-        );
+    let kinds: [(&str, &str, &[&str]); 2] = [
+        ("budgets", "budget", &["budget"]),
+        ("policies", "policy", &["use", "retry"]),
+    ];
+    let mut found = Vec::new();
+    for (block, what, users) in kinds {
+        let used = named(tree, users);
+        let unused = keys(tree.get(block)).filter(|name| !used.contains(*name));
+        found.extend(unused.map(|name| {
+            let words = format!("no service uses this {what}");
+            (format!("{block}.{name}"), words)
+        }));
     }
+    found
+}
+
+/// The paths of services that no request meets, and of those that fail over to the server that was just given up.
+fn services_of(tree: &Value) -> Vec<(String, String)> {
     let targets = named(tree, &MOVES);
+    let mut found = Vec::new();
     for (name, service) in services(tree) {
         let path = format!("services.{name}");
         if service.get("match").is_none() && !targets.contains(name.as_str()) {
             let words =
                 "it has no match, and no failover leads to it: only requests that name it meet it";
-            warn(path.clone(), words.to_owned());
+            found.push((path.clone(), words.to_owned()));
         }
         let here = url_of(name, tree);
-        for target in named(service, &MOVES) {
-            let there = url_of(target, tree);
-            if target != name && there.authority() == here.authority() {
-                warn(
-                    path.clone(),
-                    format!(
-                        "it fails over to {target}, which is the same server: the retries of both add up"
-                    ),
-                );
-            }
-        }
+        let is_here =
+            |target: &&str| *target != name && url_of(target, tree).authority() == here.authority();
+        let targets = named(service, &MOVES).into_iter().filter(is_here);
+        found.extend(targets.map(|target| {
+            let words = format!(
+                "it fails over to {target}, which is the same server: the retries of both add up"
+            );
+            (path.clone(), words)
+        }));
     }
     found
 }
