@@ -90,7 +90,7 @@
 //!
 //! # Features
 //!
-//! `default = ["hyper", "http2", "services"]`. A feature adds items, and no item decides otherwise because of one: another
+//! `default = ["hyper", "http2", "rules", "services"]`. A feature adds items, and no item decides otherwise because of one: another
 //! crate of your program may turn it on. Three features add to what can be read, and so to what can be decided: `hyper`
 //! and `http2` errors, `dialects` the JSON rows of a dialect that you chose. Name these yourself if you rely on them.
 //!
@@ -100,6 +100,7 @@
 //! | `http2` | recognises the errors of h2 by type, not by their text |
 //! | `reqwest` | the middleware, and the layer on `reqwest::Client` |
 //! | `dialects` | [`dialect::Dialect`], and conditions on the JSON bodies of errors; implied by `serde` and `llm` |
+//! | `rules` | [`rules::Condition`]: conditions for your own rules; implied by `dialects` |
 //! | `services` | [`services::Services`]: a policy for each service, in code; implied by `serde` |
 //! | `serde` | the document of `config`, and `Serialize` for reports |
 //! | `llm` | [`llm::LlmPreset`]: reads the errors of language models |
@@ -120,6 +121,7 @@
 )]
 #![cfg_attr(not(feature = "serde"), doc = "[`config::RetryConfig`]: #features")]
 #![cfg_attr(not(feature = "redis"), doc = "[`fleet::Fleet`]: #features")]
+#![cfg_attr(not(feature = "rules"), doc = "[`rules::Condition`]: #features")]
 #![cfg_attr(not(feature = "services"), doc = "[`services::Services`]: #features")]
 #![cfg_attr(not(feature = "dialects"), doc = "[`dialect::Dialect`]: #features")]
 #![cfg_attr(
@@ -156,6 +158,7 @@ pub mod docs;
 pub mod report;
 #[cfg(feature = "reqwest")]
 pub mod reqwest;
+pub mod rules;
 pub mod run;
 pub mod runtime;
 #[cfg(feature = "testing")]
@@ -189,7 +192,6 @@ pub use client::{Replay, ReplayBody, RetryBody};
 pub use error::{AttemptTimeout, IncompleteBody};
 #[doc(inline)]
 pub use http_retry_core::{ConfigError, RateLimited};
-pub use policy::rules;
 pub use policy::{
     Attempt, Backoff, Class, ErrorKind, Jitter, Methods, Outcome, Reach, RequestFacts,
     RetryOverride, RetryPolicy, RetryPolicyBuilder, StopReason,

@@ -44,10 +44,11 @@ fn the_adapter_for_ureq_depends_on_the_core_alone() {
 }
 
 /// The crates of the family, each above those that it may depend on.
-const FAMILY: [&str; 11] = [
+const FAMILY: [&str; 12] = [
     "http-retry-core",
     "http-retry-resume",
     "http-retry-testing",
+    "http-retry-rules",
     "http-retry-dialects",
     "http-retry-fleet",
     "http-retry-services",
@@ -295,9 +296,9 @@ const ADAPTER: &str = "\
     Inspected Kept KeyGate NewKey Operation Passed Payment PaymentResult Peer Permit Rebase RedirectMode \
     Redirects ReportRecorder RequestEvidence RequestSettings RestOfDownload RetryTime Rewrite \
     RewriteBody RewriteWith Rewritten Routes SaveOptions SharedAccount SharedServices StreamHolder \
-    Subject Todo authority_of_url base_url check_name client_header follows_no_redirects \
-    follows_redirect host_pattern is_client_header is_grpc is_longer is_refusal_by_proxy \
-    is_refusal_to_connect kind_of_tls_text \
+    Subject Todo all_hold any_holds authority_of_url bare_name base_url check_name client_header \
+    follows_no_redirects follows_redirect host_pattern is_client_header is_grpc is_longer is_refusal_by_proxy \
+    is_refusal_to_connect joined kind_of_tls_text \
     normal_authority normal_path path_pattern public_authority scheme_pattern vote warn_of_setting";
 
 #[test]

@@ -8,7 +8,7 @@ use super::values::{
     Statuses, Texts, Word, Words, leaf, words,
 };
 use http_retry_core::ConfigError;
-use http_retry_core::rules::{self, ErrorGroup};
+use http_retry_rules::{self as rules, ErrorGroup};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 

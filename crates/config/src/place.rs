@@ -8,7 +8,8 @@ use super::retry::{ExhaustedAction, Growth, Retry, RetryBlock, deadline, value};
 use super::rule::{Otherwise, Rule, RuleEffect};
 use super::values::Set;
 use http_retry_core::RetryPolicy;
-use http_retry_core::rules::{self, Action, Condition};
+use http_retry_core::rules::{self, Action};
+use http_retry_rules::Condition;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -167,7 +168,7 @@ impl Resolver<'_> {
         let has_effect = !needless.iter().any(|(key, _)| *key == "set");
         let set = rule.set.iter().filter(|_| has_effect);
         let builder = set.fold(builder, |rule, Set(set)| rule.set_headers(Arc::clone(set)));
-        let takes_all = |rule: &rules::Rule| *rule.condition() == Condition::always();
+        let takes_all = |rule: &rules::Rule| rule.condition().is_always();
         // A rule of an outer level is never reached after a rule without a condition.
         if !rules.extras.rules.last().is_some_and(takes_all) {
             rules.extras.rules.push(builder.then(action));

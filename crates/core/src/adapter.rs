@@ -34,8 +34,9 @@ pub use crate::policy::classify::texts::{
 };
 pub use crate::policy::framing::{CLIENT_HEADER, client_header, is_client_header};
 pub use crate::policy::rules::CannedResponse;
-pub use crate::policy::rules::condition::Evidence;
+pub use crate::policy::rules::predicate::{Evidence, all_hold, any_holds, joined};
 pub use crate::policy::rules::rule::check_name;
+pub use crate::policy::verdict::bare_name;
 pub use crate::report::recorder::{DownloadRecorder, ReportRecorder, Subject};
 pub use crate::report::span::warn_of_setting;
 pub use crate::route::failover::Rebase;

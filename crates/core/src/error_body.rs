@@ -100,6 +100,14 @@ impl ErrorBody {
         self.content.get_or_init(|| Content::read(&self.text))
     }
 
+    /// Returns `true` if the whole text, or that of an error's message, contains this text, which is in lower case. Case
+    /// is ignored.
+    #[must_use]
+    pub fn contains(&self, lower: &str) -> bool {
+        work::add(self.lower().len());
+        self.lower().contains(lower)
+    }
+
     /// Returns the whole text in lower case, or that of an error's message.
     pub(crate) fn lower(&self) -> &str {
         &self.content().lower
@@ -165,7 +173,8 @@ impl ErrorBody {
 
     /// Returns `true` if all of the body was read, and the values at this pointer can be read in one way only.
     #[cfg(feature = "json")]
-    pub(crate) fn is_certain_at(&self, pointer: &Pointer) -> bool {
+    #[must_use]
+    pub fn is_certain_at(&self, pointer: &Pointer) -> bool {
         self.is_certain() && !self.findings.is_doubtful(json_in(&self.text), pointer)
     }
 
@@ -198,7 +207,8 @@ impl ErrorBody {
     }
 
     /// Returns `true` if all of the body was read, and the elements with this name can be read in one way only.
-    pub(crate) fn is_certain_xml(&self, tag: &str) -> bool {
+    #[must_use]
+    pub fn is_certain_xml(&self, tag: &str) -> bool {
         self.is_certain() && xml::is_certain(&self.text, tag)
     }
 

@@ -9,7 +9,6 @@
 //! one, and a final dot of the host is left out: most servers and resolvers agree. A path keeps its final slash, since
 //! failovers send it, but patterns match with and without it: many servers route both to one handler.
 
-use crate::policy::rules::matches_glob;
 use crate::policy::without_port;
 use http::Uri;
 use std::borrow::Cow;
@@ -96,6 +95,26 @@ pub(crate) fn matches_path(pattern: &str, path: &str) -> bool {
     let is_whole = |path: &str| pattern.strip_suffix("/*") == Some(path);
     let matches = |path: &str| matches_glob(pattern, path) || is_whole(path);
     matches(path) || path.strip_suffix('/').is_some_and(matches)
+}
+
+/// Returns `true` if a text matches a pattern in which `*` matches anything.
+fn matches_glob(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else {
+        return false;
+    };
+    let Some(last) = pattern.contains('*').then(|| parts.next_back()).flatten() else {
+        return rest.is_empty();
+    };
+    // The first occurrence of each part leaves the most text for the rest, so no other need be tried.
+    for part in parts {
+        match rest.split_once(part) {
+            Some((_, after)) => rest = after,
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
 }
 
 /// Returns the normal form of a pattern for paths, in which `*` matches any text. It has no final slash, which does not

@@ -51,7 +51,7 @@ mod retry_policy;
 pub mod rules;
 pub(crate) mod session;
 mod settings;
-mod verdict;
+pub(crate) mod verdict;
 mod worst_case;
 
 pub use crate::error_body::{ErrorBody, Pointer};

@@ -1,6 +1,7 @@
 //! A policy as text: its schedule, and the most that it can cost.
 
-use super::rules::{Action, Condition, Counter, OnExhausted, Wait, joined};
+use super::rules::predicate::joined;
+use super::rules::{Action, Conditions, Counter, OnExhausted, Wait};
 use super::worst_case::{WorstCase, limited};
 use super::{Origin, RetryPolicy, Settings};
 use std::fmt::{self, Write};
@@ -286,7 +287,7 @@ impl fmt::Display for HumanDuration {
 }
 
 /// A list of conditions of which one is enough.
-struct Listed<'a>(&'a [Condition]);
+struct Listed<'a>(&'a Conditions);
 
 impl fmt::Display for Listed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

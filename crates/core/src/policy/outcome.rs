@@ -1,6 +1,7 @@
 //! The outcome of one attempt.
 
 pub(crate) mod earlier;
+mod header_lines;
 mod hints;
 
 use super::classify::{Class, ErrorKind, MISDIRECTED, Reach, standard_status};
@@ -10,9 +11,9 @@ use super::request_facts::RequestLine;
 use super::verdict::{RowId, Scope, Verdict};
 use crate::error_body::ErrorBody;
 use crate::policy::bodies::media_type;
-use crate::policy::rules::{lines as lines_of, parts as parts_of, values as values_of};
 use crate::server_hints::{ServerHints, is_invitation};
 use earlier::EarlierRequests;
+use header_lines::{lines, parts, values};
 use http::{HeaderMap, HeaderName, StatusCode};
 use std::fmt;
 
@@ -389,13 +390,17 @@ impl<'a> Outcome<'a> {
         // Lists, since the arms of a `match` must have one type.
         headers.flat_map(move |headers| match part {
             Some(part) => {
-                let lines = lines_of(headers, name);
-                lines
-                    .flat_map(|line| parts_of(line, part))
-                    .collect::<Vec<_>>()
+                let lines = lines(headers, name);
+                lines.flat_map(|line| parts(line, part)).collect::<Vec<_>>()
             }
-            None => values_of(headers, name).collect(),
+            None => values(headers, name).collect(),
         })
+    }
+
+    /// Returns the lines of a response header, as they are: the first 8, each of at most 1,024 bytes.
+    pub fn header_lines(&self, name: &HeaderName) -> impl Iterator<Item = &'a str> {
+        let headers = self.headers().into_iter();
+        headers.flat_map(move |headers| lines(headers, name))
     }
 
     /// Returns the media type of a response, in its original case and without its parameters.

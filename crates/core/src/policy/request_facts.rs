@@ -1,6 +1,6 @@
 //! The facts about a request that a decision depends on.
 
-use crate::normal_form::{normal_authority, normal_path};
+use crate::normal_form::{matches_path, normal_authority, normal_path};
 use http::{HeaderMap, HeaderValue, Method};
 use std::borrow::Cow;
 use std::fmt;
@@ -255,6 +255,14 @@ impl RequestLine {
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
+    }
+
+    /// Returns `true` if the path matches a pattern in the form that
+    /// [`path_pattern`](crate::adapter::path_pattern) gives. A final slash of the path does not matter, and `/v1/*` also
+    /// matches `/v1`.
+    #[must_use]
+    pub fn has_path(&self, pattern: &str) -> bool {
+        matches_path(pattern, &self.path)
     }
 
     /// Returns `true` if the request carries an idempotency key: in `idempotency-key`, `x-idempotency-key`, or the

@@ -1,41 +1,9 @@
 //! Rules: actions on outcomes that meet a condition, set in code or in a document.
 //!
-//! A [`Rule`] has a [`Condition`] and an [`Action`]. A policy tries its rules in order, and the first that holds
+//! A [`Rule`] has a [`Predicate`] and an [`Action`]. A policy tries its rules in order, and the first that holds
 //! decides; if none does, the class of the outcome decides, or the action of [`RetryPolicyBuilder::otherwise`]. The
 //! limits stay: the deadline, the budget, bodies that cannot be sent twice, and requests that do harm if processed
-//! twice.
-//!
-//! ```
-//! # #[cfg(not(feature = "testing"))] fn main() {}
-//! # #[cfg(feature = "testing")] #[tokio::main]
-//! # async fn main() -> Result<(), tower::BoxError> {
-//! use http::{Request, StatusCode};
-//! use http_retry::rules::{Condition, Rule, Wait};
-//! use http_retry::testing::{ManualRuntime, Script};
-//! use http_retry::tower::RetryLayer;
-//! use http_retry::{RetryPolicy, RetryReport};
-//! use std::time::Duration;
-//! use tower::{ServiceBuilder, ServiceExt};
-//!
-//! // A job that is not done yet responds with 202: ask every 5 s, for at most a minute.
-//! let poll = Wait::new().delay(Duration::from_secs(5)).at_most(12);
-//! let policy = RetryPolicy::builder()
-//!     .rule(Rule::when(Condition::status([202])?).named("not yet").wait(poll))
-//!     .build()?;
-//!
-//! let clock = ManualRuntime::new();
-//! let server = Script::new().status(202).status(202).status(200);
-//! let client = ServiceBuilder::new()
-//!     .layer(RetryLayer::new(policy).runtime(clock.clone()))
-//!     .service(server);
-//! let response = client.oneshot(Request::get("http://jobs.example/7").body(String::new())?).await?;
-//!
-//! assert_eq!(response.status(), StatusCode::OK);
-//! assert_eq!(clock.sleeps(), [Duration::from_secs(5), Duration::from_secs(5)]);
-//! let report = response.extensions().get::<RetryReport>().ok_or("no report")?;
-//! assert_eq!(report.attempts()[0].rule.as_deref(), Some("not yet"));
-//! # Ok(()) }
-//! ```
+//! twice. `Condition` of http-retry-rules is a predicate for whatever a response, an error or a request shows.
 //!
 //! The names of other services, budgets and observers (for a failover, a rule's own budget, dead letters) are looked up
 //! among the `Services` or in the document.
@@ -43,21 +11,24 @@
 //! [`RetryPolicyBuilder::otherwise`]: crate::RetryPolicyBuilder::otherwise
 
 mod action;
-pub(crate) mod condition;
 mod names;
+pub(crate) mod predicate;
 pub(crate) mod rule;
 
 pub use action::{Action, CannedResponse, Failover, Wait};
-pub use condition::{Condition, ErrorGroup, Value};
-pub(crate) use condition::{ConditionInput, Evidence, joined, lines, matches_glob, parts, values};
 pub use names::NamesUsed;
+pub(crate) use predicate::Evidence;
+pub use predicate::{ConditionInput, Predicate};
 pub use rule::{Rule, RuleBuilder};
 
 use super::{Class, Outcome, RetryPolicy};
-use condition::{all, any};
 use http::{HeaderMap, HeaderName};
+use predicate::{all_hold, any_holds};
 use std::borrow::Cow;
 use std::sync::Arc;
+
+/// A list of conditions.
+pub(crate) type Conditions = Arc<[Arc<dyn Predicate>]>;
 
 /// The settings of a policy beyond numbers; empty by default.
 #[derive(Debug, Clone, Default)]
@@ -65,9 +36,9 @@ pub(crate) struct Rules {
     /// The action if no rule holds.
     pub(crate) otherwise: Action,
     /// If set, only these outcomes are retried when no rule holds, whatever their class.
-    pub(crate) retry_on: Option<Arc<[Condition]>>,
+    pub(crate) retry_on: Option<Conditions>,
     /// The outcomes that are never retried.
-    pub(crate) stop_on: Arc<[Condition]>,
+    pub(crate) stop_on: Conditions,
     pub(crate) counter: Counter,
     pub(crate) server_delays: ServerDelays,
     /// The budget that pays, instead of the service's own.
@@ -210,14 +181,14 @@ impl Rules {
     /// Matches an outcome against `retry_on` and `stop_on`: [`ListMatch::Unlisted`] if neither of them decides,
     /// [`ListMatch::Unread`] if that depends on parts that have not been read yet.
     pub(in crate::policy) fn listed(&self, input: &ConditionInput<'_>) -> ListMatch {
-        let matched = |list: &[Condition]| any(list.iter().map(|when| when.holds(input)));
-        // Joined by `all`, so that an undecided list does not matter once the other one refuses.
+        let matched = |list: &Conditions| any_holds(list.iter().map(|when| when.holds(input)));
+        // Joined by `all_hold`, so that an undecided list does not matter once the other one refuses.
         let retry = match &self.retry_on {
             Some(list) => matched(list),
             None => Some(true),
         };
         let stop = matched(&self.stop_on).map(|stop| !stop);
-        match (all([retry, stop].into_iter()), &self.retry_on) {
+        match (all_hold([retry, stop].into_iter()), &self.retry_on) {
             (None, _) => ListMatch::Unread,
             // What is never retried is the plainer reason, if both refuse.
             (Some(false), _) if stop == Some(false) => ListMatch::No(PolicyList::StopOn),

@@ -363,7 +363,8 @@ fn names_a_throttle(headers: &HeaderMap) -> bool {
 /// # Source
 ///
 /// Smithy, AWS restJson1 protocol, "Operation error serialization".
-pub(crate) fn bare_name(text: &str) -> &str {
+#[must_use]
+pub fn bare_name(text: &str) -> &str {
     let name = text.rsplit('#').next().unwrap_or(text);
     name.split(':').next().unwrap_or(name).trim_ascii()
 }

@@ -3,8 +3,8 @@
 use super::at::{Location, LocationKind};
 use http_retry_core::ConfigError;
 use http_retry_core::adapter::{Evidence, RetryTime};
-use http_retry_core::policy::rules::Condition;
 use http_retry_core::policy::{Class, Outcome, Pointer, Reach, Reason, Scope, Unit, Verdict};
+use http_retry_rules::Condition;
 use std::time::Duration;
 
 /// The meaning of a response: its class, how far the request got, when to retry, and which calls a limit stops.

@@ -5,7 +5,7 @@ use super::meaning::Interpretation;
 use http::Method;
 use http_retry_core::ConfigError;
 use http_retry_core::policy::Pointer;
-use http_retry_core::policy::rules::{Condition, Value};
+use http_retry_rules::{Condition, Value};
 use std::sync::Arc;
 
 /// One row of a [`Dialect`](super::Dialect): a condition on a response, and the meaning of a response that matches.

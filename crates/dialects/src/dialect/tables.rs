@@ -16,7 +16,7 @@ mod tests;
 
 use super::{Dialect, Row, RowBuilder};
 use http::HeaderName;
-use http_retry_core::policy::rules::Condition;
+use http_retry_rules::Condition;
 use std::time::Duration;
 
 const MINUTE: Duration = seconds(60);

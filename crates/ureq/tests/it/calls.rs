@@ -2,10 +2,11 @@
 
 use crate::server::{Connection, Server, Step};
 use http_retry_core::report::{RetryEvent, RetryEventKind};
-use http_retry_core::rules::{Action, Condition, OnExhausted, Rule};
+use http_retry_core::rules::{Action, OnExhausted, Rule};
 use http_retry_core::runtime::Runtime;
 use http_retry_core::{ErrorKind, Methods, Reach};
 use http_retry_dialects::dialect::Dialect;
+use http_retry_rules::Condition;
 use http_retry_ureq::{
     RateLimited, RequestFailed, Retries, RetryBudget, RetryOverride, RetryPolicy, RetryReport,
     StopReason,

@@ -3,7 +3,9 @@
 use super::RetryPolicyBuilder;
 use crate::error::ConfigError;
 use crate::policy::Settings;
-use crate::policy::rules::{Action, Condition, Counter, OnExhausted, Rule, ServerDelays, Wait};
+use crate::policy::rules::{
+    Action, Conditions, Counter, OnExhausted, Predicate, Rule, ServerDelays, Wait,
+};
 use http::HeaderName;
 use std::sync::Arc;
 use std::time::Duration;
@@ -79,8 +81,8 @@ impl RetryPolicyBuilder {
     /// # Ok::<(), http_retry::ConfigError>(())
     /// ```
     #[doc(alias = "status_forcelist")]
-    pub fn retry_on(self, conditions: impl IntoIterator<Item = Condition>) -> Self {
-        let list: Arc<[Condition]> = conditions.into_iter().collect();
+    pub fn retry_on(self, conditions: impl IntoIterator<Item = impl Predicate>) -> Self {
+        let list = listed(conditions);
         if list.is_empty() {
             self.refuse(empty("retry_on"))
         } else {
@@ -99,8 +101,8 @@ impl RetryPolicyBuilder {
     /// let policy = RetryPolicy::builder().stop_on([Condition::message("syntax error")?]).build()?;
     /// # Ok::<(), http_retry::ConfigError>(())
     /// ```
-    pub fn stop_on(self, conditions: impl IntoIterator<Item = Condition>) -> Self {
-        let list: Arc<[Condition]> = conditions.into_iter().collect();
+    pub fn stop_on(self, conditions: impl IntoIterator<Item = impl Predicate>) -> Self {
+        let list = listed(conditions);
         if list.is_empty() {
             self.refuse(empty("stop_on"))
         } else {
@@ -233,4 +235,10 @@ impl Settings {
 
 fn empty(field: &'static str) -> ConfigError {
     ConfigError::new(field, "an empty list", "give at least one condition")
+}
+
+fn listed(conditions: impl IntoIterator<Item = impl Predicate>) -> Conditions {
+    let conditions = conditions.into_iter();
+    let conditions = conditions.map(|condition| -> Arc<dyn Predicate> { Arc::new(condition) });
+    conditions.collect()
 }

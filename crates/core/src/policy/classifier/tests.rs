@@ -1,5 +1,6 @@
 use super::*;
-use crate::policy::rules::{Condition, DecidedBy, Rule};
+use crate::policy::rules::predicate::tests::{is_retryable, retryable, status};
+use crate::policy::rules::{ConditionInput, DecidedBy, Predicate, Rule};
 use crate::policy::{
     DelaySource, Moment, Reach, Reason, RequestFacts, RetryPlan, RetryPolicy, Scope, StopReason,
 };
@@ -104,14 +105,12 @@ fn a_rule_tests_the_class_of_a_dialect_and_keeps_its_delay() {
     let policy = RetryPolicy::builder()
         .dialect(move |outcome: &Outcome<'_>| (outcome.status()? == 404).then_some(busy))
         .rule(
-            Rule::when(
-                Condition::status([404])
-                    .unwrap()
-                    .and(!Condition::retryable()),
-            )
+            Rule::when(|input: &ConditionInput<'_>| {
+                Some(status(404).holds(input)? && !is_retryable(input.outcome))
+            })
             .stop(),
         )
-        .rule(Rule::when(Condition::retryable()).retry(RetryPolicy::background()))
+        .rule(Rule::when(retryable()).retry(RetryPolicy::background()))
         .build()
         .unwrap();
     let plan = plan_after(&policy, StatusCode::NOT_FOUND).unwrap();
@@ -187,10 +186,10 @@ fn plan_after(policy: &RetryPolicy, status: StatusCode) -> Result<RetryPlan, Sto
 
 #[test]
 fn the_rule_of_a_classifier_precedes_those_of_the_policy() {
-    let retryable = || Rule::when(Condition::retryable());
+    let on_retryable = || Rule::when(retryable());
     let policy = RetryPolicy::builder()
-        .rule(retryable().retry(RetryPolicy::background()))
-        .classifier(Ruled(retryable().stop()))
+        .rule(on_retryable().retry(RetryPolicy::background()))
+        .classifier(Ruled(on_retryable().stop()))
         .build()
         .unwrap();
     let stopped = plan_after(&policy, StatusCode::NOT_FOUND).unwrap_err();
@@ -202,7 +201,7 @@ fn the_rule_of_a_classifier_precedes_those_of_the_policy() {
 
 #[test]
 fn build_refuses_a_classifier_whose_rule_cannot_work() {
-    let unnamed = || Rule::when(Condition::retryable()).named("").stop();
+    let unnamed = || Rule::when(retryable()).named("").stop();
     for builder in [
         RetryPolicy::builder().classifier(Ruled(unnamed())),
         RetryPolicy::builder().classifier(unnamed()),
@@ -210,17 +209,6 @@ fn build_refuses_a_classifier_whose_rule_cannot_work() {
     ] {
         assert_eq!(builder.build().unwrap_err().field(), "rules[0].name");
     }
-}
-
-#[cfg(feature = "json")]
-#[test]
-fn the_locations_of_rules_are_looked_up_with_those_of_tables() {
-    let busy = Condition::json("/error/code", "busy").unwrap();
-    let policy = RetryPolicy::builder().rule(Rule::when(busy).stop());
-    let headers = HeaderMap::new();
-    let failed = Outcome::response(StatusCode::CONFLICT, &headers);
-    let pointers = policy.build().unwrap().pointers(&failed);
-    assert_eq!(pointers, [Pointer::parse("/error/code").unwrap()]);
 }
 
 #[test]

@@ -2,8 +2,6 @@
 
 use super::*;
 use crate::policy::Backoff;
-use crate::policy::rules::{CannedResponse, Condition, Failover, Rule};
-use http::StatusCode;
 
 #[test]
 fn explain_shows_the_background_preset_in_full() {
@@ -74,47 +72,6 @@ fn explain_stays_short_for_billions_of_retries() {
         "{unlimited}"
     );
     assert!(unlimited.contains("worst case: no limit"), "{unlimited}");
-}
-
-#[test]
-fn explain_shows_the_lists_that_are_set_in_code() {
-    let status = |status| Condition::status([status]).unwrap();
-    let later = CannedResponse::new(StatusCode::SERVICE_UNAVAILABLE);
-    let policy = RetryPolicy::builder()
-        .retry_on([status(500), status(502)])
-        .stop_on([status(501)])
-        .on_exhausted(OnExhausted::Respond(later));
-    let text = policy.build().unwrap().explain();
-    for line in [
-        "  retry_on: only status 500, status 502, whatever the class\n",
-        "  stop_on: never status 501\n",
-        "  on_exhausted: respond 503\n",
-        "  once retries are exhausted, the caller gets a response of the policy, 503\n",
-    ] {
-        assert!(text.contains(line), "{text}");
-    }
-    let plain = RetryPolicy::background().explain();
-    assert!(!plain.contains("_on") && !plain.contains("on_"), "{plain}");
-}
-
-#[test]
-fn explain_shows_when_a_rule_holds_and_what_a_failover_gives() {
-    let spent = Condition::status([429])
-        .unwrap()
-        .and(Condition::message("no credit left").unwrap());
-    let policy = RetryPolicy::builder()
-        .rule(
-            Rule::when(spent)
-                .named("spent")
-                .failover(Failover::to("backup")),
-        )
-        .rule(Rule::when(Condition::failure()).stop());
-    let text = policy.build().unwrap().explain();
-    let lines = "  rule spent: failover to backup\n    \
-                 if status 429 and a text in the body; the caller gets the outcome of backup\n  \
-                 rule rules[1]: stop\n    if no success\n";
-    assert!(text.contains(lines), "{text}");
-    assert!(!text.contains("credit"), "{text}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! One rule: a condition and its action.
 
 use super::action::{Action, Failover, Wait};
-use super::condition::Condition;
+use super::predicate::Predicate;
 use crate::error::ConfigError;
 use crate::policy::framing::check_set_headers;
 use crate::policy::{Classify, Outcome, Pointer, RetryPolicy, Verdict};
@@ -33,7 +33,7 @@ pub struct Rule {
     pub(crate) name: Option<Arc<str>>,
     /// The place in a document where it is written.
     pub(crate) origin: Option<Arc<str>>,
-    pub(crate) when: Condition,
+    pub(crate) when: Arc<dyn Predicate>,
     pub(crate) action: Action,
     /// Headers for the next attempt and those after it.
     pub(crate) set: Option<Arc<HeaderMap>>,
@@ -62,11 +62,11 @@ impl Rule {
     /// assert_eq!(gone.name(), Some("gone"));
     /// # Ok::<(), http_retry::ConfigError>(())
     /// ```
-    pub fn when(condition: Condition) -> RuleBuilder {
+    pub fn when(condition: impl Predicate) -> RuleBuilder {
         RuleBuilder(Self {
             name: None,
             origin: None,
-            when: condition,
+            when: Arc::new(condition),
             action: Action::default(),
             set: None,
         })
@@ -85,8 +85,9 @@ impl Rule {
     }
 
     /// Returns the condition.
-    pub fn condition(&self) -> &Condition {
-        &self.when
+    #[must_use]
+    pub fn condition(&self) -> &dyn Predicate {
+        &*self.when
     }
 
     /// Returns the action.

@@ -400,12 +400,11 @@ impl RetrySession {
         evidence: Evidence,
     ) -> ConditionInput<'a> {
         ConditionInput {
-            outcome,
             attempt: self.counts.resends.saturating_add(1),
             method: self.method.as_ref(),
             idempotent: self.is_idempotent(),
-            evidence,
             reads_successes: false,
+            ..ConditionInput::new(outcome, evidence)
         }
     }
 

@@ -7,7 +7,8 @@ mod pages;
 use super::longest_spread;
 use super::*;
 use crate::budget::RetryBudget;
-use crate::policy::rules::{Condition, Rule, Wait};
+use crate::policy::rules::predicate::tests::{failure, status};
+use crate::policy::rules::{Rule, Wait};
 use crate::policy::{Backoff, Class, DelaySource, ErrorKind, Jitter, Methods, Reach, Verdict};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
@@ -348,7 +349,7 @@ fn a_wait_lasts_as_long_as_a_body_or_a_table_asks() {
         throttled.asking_for(SECOND * 20),
         throttled.at_least(SECOND * 20),
     ] {
-        let poll = Rule::when(Condition::status([503]).unwrap()).wait(Wait::new().at_most(2));
+        let poll = Rule::when(status(503)).wait(Wait::new().at_most(2));
         let builder = policy().to_builder().rule(poll);
         let builder = builder.classify(move |_: &Outcome<'_>| Some(verdict));
         let policy = builder.build().unwrap();
@@ -375,7 +376,7 @@ fn a_timeout_is_one_with_and_without_a_head() {
 #[test]
 fn a_rule_waits_as_often_as_it_says() {
     let none = HeaderMap::new();
-    let poll = Rule::when(Condition::status([503]).unwrap()).wait(Wait::new().at_most(2));
+    let poll = Rule::when(status(503)).wait(Wait::new().at_most(2));
     let policy = policy().to_builder().rule(poll).build().unwrap();
     let mut session = session(&policy, &Method::GET);
     let busy = response(503, &none);

@@ -1,8 +1,10 @@
 mod failover;
 
 use super::*;
-use crate::policy::rules::{Action, Condition, Counter, Rule, Wait};
+use crate::policy::rules::predicate::tests::{Always, retryable};
+use crate::policy::rules::{Action, Counter, Rule, Wait};
 use crate::policy::{Backoff, RetryPolicyBuilder};
+use std::sync::Arc;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -16,9 +18,7 @@ fn fixed(retries: u32, delay: Duration) -> RetryPolicy {
 }
 
 fn rule(action: Action) -> Rule {
-    Rule::when(Condition::retryable())
-        .named("rule")
-        .then(action)
+    Rule::when(retryable()).named("rule").then(action)
 }
 
 fn ruled(policy: &RetryPolicy, rules: Vec<Rule>) -> WorstCase {
@@ -82,7 +82,7 @@ fn limits_of_rules_that_count_separately_add_up() {
 #[test]
 fn a_policy_that_no_outcome_reaches_costs_nothing() {
     let always = Rule {
-        when: Condition::default(),
+        when: Arc::new(Always),
         ..rule(Action::Retry(fixed(1, SECOND)))
     };
     assert_eq!(ruled(&fixed(9, SECOND), vec![always]).attempts, Some(2));

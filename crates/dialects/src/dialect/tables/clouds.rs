@@ -4,8 +4,8 @@
 use super::{MINUTE, on, says};
 use crate::dialect::{Interpretation, Location, Row, RowBuilder};
 use http::{HeaderName, Method};
-use http_retry_core::policy::rules::{Condition, Value};
 use http_retry_core::policy::{AWS_THROTTLES, Reason, Scope, Unit};
+use http_retry_rules::{Condition, Value};
 
 /// Transient failures, which may succeed a moment later.
 ///

@@ -6,8 +6,8 @@
 
 use super::{MINUTE, on, seconds};
 use crate::dialect::{Interpretation, Location, Row};
-use http_retry_core::policy::rules::Value;
 use http_retry_core::policy::{Reason, Scope, Unit};
+use http_retry_rules::Value;
 use std::time::Duration;
 
 /// The shortest ban of an address by Bybit.

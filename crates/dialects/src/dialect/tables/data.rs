@@ -3,8 +3,8 @@
 
 use super::{on, seconds};
 use crate::dialect::{Interpretation, Location, Row};
-use http_retry_core::policy::rules::Value;
 use http_retry_core::policy::{Reason, Scope, Unit};
+use http_retry_rules::Value;
 
 pub(super) fn sec() -> Vec<Row> {
     // "Once the rate of requests has dropped below the threshold for 10 minutes, the user may resume." Requests in the

@@ -15,10 +15,10 @@ use super::on;
 use crate::dialect::{Dialect, Interpretation, Location, Row};
 use http::{HeaderMap, StatusCode};
 use http_retry_core::adapter::RetryTime;
-use http_retry_core::policy::rules::Condition;
 use http_retry_core::policy::{
     Class, Classify, ErrorBody, Outcome, Reach, Reason, Scope, Unit, Verdict,
 };
+use http_retry_rules::Condition;
 use std::sync::LazyLock;
 use std::time::Duration;
 use tokens::TokenKind;

@@ -4,8 +4,8 @@
 use super::{MINUTE, on, seconds, unless_head};
 use crate::dialect::{Interpretation, Location, Row};
 use http::header::RETRY_AFTER;
-use http_retry_core::policy::rules::Value;
 use http_retry_core::policy::{Reason, Scope, Unit};
+use http_retry_rules::Value;
 
 pub(super) fn hubspot() -> Vec<Row> {
     let limit = |name| on([429]).json("/policyName", name);

@@ -44,8 +44,8 @@ fn a_rule_that_cannot_work_is_refused() {
             base().otherwise(Action::Wait(Wait::new().at_most(1))),
             "otherwise",
         ),
-        (base().retry_on([]), "retry_on"),
-        (base().stop_on([]), "stop_on"),
+        (base().retry_on(Vec::<Condition>::new()), "retry_on"),
+        (base().stop_on(Vec::<Condition>::new()), "stop_on"),
     ] {
         assert_refused(builder, field);
     }

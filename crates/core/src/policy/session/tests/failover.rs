@@ -12,7 +12,7 @@ fn stays(
     outcome: &Outcome<'_>,
 ) -> Option<StopReason> {
     let mut session = session;
-    let rule = Rule::when(Condition::failure()).failover(to(Failover::to("second")));
+    let rule = Rule::when(failure()).failover(to(Failover::to("second")));
     session.policy = session.policy.to_builder().rule(rule).build().unwrap();
     session.set_servers(vec![("second".into(), server)]);
     session.plan(outcome, Moment::default()).err()

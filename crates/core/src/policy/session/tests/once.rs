@@ -68,8 +68,8 @@ fn a_408_that_is_not_proven_unprocessed_waits_for_the_backoff() {
 
 #[test]
 fn a_rules_own_backoff_stands_for_a_408() {
-    use crate::policy::rules::{Condition, Rule};
-    let rule = Rule::when(Condition::status([408]).unwrap()).retry(policy());
+    use crate::policy::rules::Rule;
+    let rule = Rule::when(status(408)).retry(policy());
     let policy = RetryPolicy::background()
         .to_builder()
         .max_gate_wait(None)

@@ -59,12 +59,12 @@ fn a_problem_page_is_read_only_before_a_retry() {
 
 #[test]
 fn a_problem_page_is_not_read_without_header_rules_or_by_rules() {
-    use crate::policy::rules::{Condition, Rule};
+    use crate::policy::rules::Rule;
     let problem = page("application/problem+json");
     let get = || (Method::GET, 530);
     let plain = policy().to_builder().header_rules(false).build().unwrap();
     assert_eq!(with_page(&plain, get(), &problem, FINAL), (None, false));
-    let rule = Rule::when(Condition::status([530]).unwrap()).retry(policy());
+    let rule = Rule::when(status(530)).retry(policy());
     let ruled = policy().to_builder().rule(rule).build().unwrap();
     assert_eq!(with_page(&ruled, get(), &problem, FINAL), (None, false));
     // A dialect is overruled, as by a header, and a classifier of the caller's own is not.

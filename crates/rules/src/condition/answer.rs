@@ -1,19 +1,11 @@
 //! Conditions on the content of a response: a part of a header, a location in a JSON body, an element of an XML one.
 
 use super::{Condition, Test, Value, ValueTest};
-use crate::error::ConfigError;
-use crate::error_body::ErrorBody;
+use http::HeaderName;
+use http_retry_core::ConfigError;
 #[cfg(feature = "json")]
-use crate::error_body::Pointer;
-use crate::server_hints::split;
-use http::{HeaderMap, HeaderName};
-
-/// The longest header line that is looked at, in bytes.
-const MAX_LINE_BYTES: usize = 1024;
-/// The number of lines of a header that are looked at.
-const MAX_LINES: usize = 8;
-/// The number of elements of a line that are looked at.
-const MAX_ELEMENTS: usize = 64;
+use http_retry_core::policy::Pointer;
+use http_retry_core::policy::{ErrorBody, Outcome};
 
 /// A test of a response header: one of its values, or a named part of a line, has a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,50 +22,15 @@ impl HeadTest {
         Self { name, part, wanted }
     }
 
-    pub(super) fn holds(&self, headers: &HeaderMap) -> bool {
-        let holds = |value| self.wanted.holds(value, str::eq_ignore_ascii_case);
-        match &self.part {
-            // A line that is too long to be looked at still makes the header present.
-            None if self.wanted == ValueTest::Present => headers.contains_key(&self.name),
-            None => values(headers, &self.name).any(holds),
-            Some(part) => lines(headers, &self.name)
-                .flat_map(|line| parts(line, part))
-                .any(holds),
+    pub(super) fn holds(&self, outcome: &Outcome<'_>) -> bool {
+        // A line that is too long to be looked at still makes the header present.
+        if self.part.is_none() && self.wanted == ValueTest::Present {
+            let headers = outcome.headers();
+            return headers.is_some_and(|headers| headers.contains_key(&self.name));
         }
+        let mut values = outcome.header_values(&self.name, self.part.as_deref());
+        values.any(|value| self.wanted.holds(value, str::eq_ignore_ascii_case))
     }
-}
-
-/// Returns the values of a header: the elements of each line that is a list, and the line itself. A gateway may have
-/// folded several lines into one.
-pub(crate) fn values<'a>(
-    headers: &'a HeaderMap,
-    name: &HeaderName,
-) -> impl Iterator<Item = &'a str> + use<'a> {
-    lines(headers, name).flat_map(|line| {
-        let list = Some(line).filter(|line| line.contains(','));
-        let elements = list.into_iter().flat_map(split).take(MAX_ELEMENTS);
-        elements.chain([line])
-    })
-}
-
-/// Returns the lines of a header that are short enough to be looked at.
-pub(crate) fn lines<'a>(
-    headers: &'a HeaderMap,
-    name: &HeaderName,
-) -> impl Iterator<Item = &'a str> + use<'a> {
-    let lines = headers.get_all(name).iter().take(MAX_LINES);
-    let short = lines.filter(|line| line.len() <= MAX_LINE_BYTES);
-    short.filter_map(|line| std::str::from_utf8(line.as_bytes()).ok())
-}
-
-/// Returns the values of a part by its name: `left` in `used=3, left=2`, and in `{"used":3,"left":2}`.
-pub(crate) fn parts<'a>(line: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
-    let bare = |text: &'a str| text.trim_matches(['"', '{', '}', '[', ']', ' ', '\t']);
-    line.split([',', ';', '&']).filter_map(move |part| {
-        let (own, value) = part.split_once(['=', ':'])?;
-        let same = bare(own).eq_ignore_ascii_case(name);
-        same.then(|| bare(value))
-    })
 }
 
 /// A test of two headers that list numbers: a usage has reached its limit.
@@ -86,9 +43,10 @@ pub(crate) struct UsageTest {
 }
 
 impl UsageTest {
-    pub(super) fn holds(&self, headers: &HeaderMap) -> bool {
+    pub(super) fn holds(&self, outcome: &Outcome<'_>) -> bool {
         let number = |name| {
-            let item = lines(headers, name)
+            let item = outcome
+                .header_lines(name)
                 .flat_map(|line| line.split(','))
                 .nth(self.index);
             item.and_then(|item| item.trim_ascii().parse::<u64>().ok())
@@ -254,7 +212,7 @@ impl Condition {
     }
 
     /// Holds if the first element of this name in an XML error body has one of these texts, as
-    /// [`ErrorBody::xml`](crate::policy::ErrorBody::xml) finds it.
+    /// [`ErrorBody::xml`](http_retry_core::policy::ErrorBody::xml) finds it.
     ///
     /// ```
     /// use http_retry::rules::Condition;
@@ -284,8 +242,9 @@ const NOTHING: &str = "must name something to look for";
 
 #[cfg(test)]
 mod tests {
-    use super::{UsageTest, parts};
-    use http::{HeaderMap, HeaderName, HeaderValue};
+    use super::UsageTest;
+    use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+    use http_retry_core::Outcome;
 
     #[test]
     fn a_usage_that_has_reached_its_limit_is_told_from_others() {
@@ -302,7 +261,7 @@ mod tests {
                 limit,
                 index,
             }
-            .holds(&headers)
+            .holds(&Outcome::response(StatusCode::OK, &headers))
         };
         let both = [Some("205, 870"), Some("200,2000")];
         assert!(holds(both, 0));
@@ -316,23 +275,6 @@ mod tests {
             [Some("many"), Some("200")],
         ] {
             assert!(!holds(lines, 0), "{lines:?}");
-        }
-    }
-
-    #[test]
-    fn a_part_is_found_in_a_list_and_in_json() {
-        let json =
-            r#"{"112": [{"type":"ads", "calls":95,"minutes":0}, {"type":"pages","minutes": 19}]}"#;
-        for (line, name, wanted) in [
-            ("used=3, left=2", "left", vec!["2"]),
-            (r#"Left: "2"; left=4"#, "left", vec!["2", "4"]),
-            (r#"{"used":3,"left":2}"#, "used", vec!["3"]),
-            (json, "minutes", vec!["0", "19"]),
-            (json, "Calls", vec!["95"]),
-            (json, "minute", vec![]),
-            (json, "112", vec![r#"type":"ads"#]),
-        ] {
-            assert_eq!(parts(line, name).collect::<Vec<_>>(), wanted, "{line}");
         }
     }
 }

@@ -2,10 +2,8 @@
 //! secrets.
 
 use super::{Condition, ErrorGroup, ResultKind, Test};
+use http_retry_core::adapter::joined;
 use std::fmt::{self, Display};
-
-/// The most items of a list that are written.
-const MAX_LISTED: usize = 10;
 
 /// Writes the condition as an explanation shows it: `status 429 and a code in the body`. What a header or a body is
 /// compared with is left out. The wording may change.
@@ -105,26 +103,10 @@ fn grouped(conditions: &[Condition]) -> Vec<String> {
     grouped.collect()
 }
 
-/// Writes items with a word between them, and how many more there are if they are many.
-pub(crate) fn joined(
-    f: &mut fmt::Formatter<'_>,
-    items: &[impl Display],
-    word: &str,
-) -> fmt::Result {
-    for (index, item) in items.iter().take(MAX_LISTED).enumerate() {
-        f.write_str(if index > 0 { word } else { "" })?;
-        item.fmt(f)?;
-    }
-    match items.len().saturating_sub(MAX_LISTED) {
-        0 => Ok(()),
-        more => write!(f, "{word}{more} more"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::Value;
+    use crate::Value;
     use http::{HeaderName, Method};
 
     #[test]

@@ -6,26 +6,21 @@ mod table;
 mod value;
 mod words;
 
-use crate::error::ConfigError;
-use crate::error_body::{ErrorBody, work};
-use crate::normal_form::matches_path;
-use crate::policy::classify::{Class, ErrorKind};
-use crate::policy::outcome::Outcome;
-use crate::policy::request_facts::RequestLine;
 #[cfg(feature = "json")]
 use answer::JsonTest;
 use answer::{HeadTest, UsageTest, XmlTest};
-pub(crate) use answer::{lines, parts, values};
 use http::Method;
-pub(crate) use request::matches_glob;
+use http_retry_core::adapter::{Evidence, all_hold, any_holds};
+use http_retry_core::policy::{ErrorBody, Pointer, RequestLine};
+use http_retry_core::rules::{ConditionInput, Predicate};
+use http_retry_core::{Class, ConfigError, ErrorKind, Outcome};
+use std::fmt;
 use std::ops::{Not, RangeInclusive};
 use std::sync::Arc;
-pub use table::Evidence;
 pub use value::Value;
 use value::ValueTest;
-pub(crate) use words::joined;
 
-/// A condition on the outcome of an attempt, for a [`Rule`](super::Rule), for `retry_on` and for `stop_on`.
+/// A condition on the outcome of an attempt, for a [`Rule`](http_retry_core::rules::Rule), for `retry_on` and for `stop_on`.
 ///
 /// Conditions are joined by [`and`](Self::and), [`or`](Self::or) and `!`. A condition on the content of a body makes
 /// the layer read the first 64 KiB of the response if it failed and the rest of the condition holds. The body of a
@@ -90,7 +85,7 @@ pub enum ErrorGroup {
     Any,
     /// No connection was established: it was refused, or it took too long. Nothing was sent.
     Connect,
-    /// A time limit, including one on connecting: [`ErrorKind::is_timeout`](crate::ErrorKind::is_timeout).
+    /// A time limit, including one on connecting: [`ErrorKind::is_timeout`](http_retry_core::ErrorKind::is_timeout).
     Timeout,
     /// The connection broke before the response was complete, or the server closed it without processing the request.
     Reset,
@@ -265,25 +260,20 @@ fn not_empty(field: &'static str, text: String) -> Result<String, ConfigError> {
     }
 }
 
-/// The input of a condition.
-pub(crate) struct ConditionInput<'a> {
-    pub(crate) outcome: &'a Outcome<'a>,
-    /// The attempt that ended: 1, 2, and so on.
-    pub(crate) attempt: u32,
-    pub(crate) method: Option<&'a Method>,
-    pub(crate) idempotent: bool,
-    pub(crate) evidence: Evidence,
-    /// Set if the bodies of successes may be read; if not, no test of them holds.
-    pub(crate) reads_successes: bool,
-}
-
-impl Condition {
-    /// Returns `Some(true)` if all tests hold, and `None` if that depends on parts that have not been read yet.
-    pub(crate) fn holds(&self, input: &ConditionInput<'_>) -> Option<bool> {
-        all(self.0.iter().map(|test| test.holds(input)))
+impl Predicate for Condition {
+    fn holds(&self, input: &ConditionInput<'_>) -> Option<bool> {
+        all_hold(self.0.iter().map(|test| test.holds(input)))
     }
 
-    pub(crate) fn is_always(&self) -> bool {
+    fn pointers(&self) -> Vec<Pointer> {
+        Self::pointers(self)
+    }
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+
+    fn is_always(&self) -> bool {
         self.0.is_empty()
     }
 }
@@ -303,66 +293,68 @@ impl Test {
             #[cfg(feature = "json")]
             Self::Code(code) => {
                 let has = |body: &ErrorBody| body.codes().contains(code);
-                return input.read(ErrorBody::is_unambiguous, has);
+                return read(input, ErrorBody::is_unambiguous, has);
             }
             Self::Message(part) => {
-                return input.read(ErrorBody::is_unambiguous, |body| contains_text(body, part));
+                return read(input, ErrorBody::is_unambiguous, |body| body.contains(part));
             }
-            Self::Header(test) => outcome.headers().is_some_and(|headers| test.holds(headers)),
-            Self::Usage(test) => outcome.headers().is_some_and(|headers| test.holds(headers)),
+            Self::Header(test) => test.holds(outcome),
+            Self::Usage(test) => test.holds(outcome),
             #[cfg(feature = "json")]
             Self::Json(test) => {
                 let is_certain = |body: &ErrorBody| body.is_certain_at(&test.pointer);
-                return input.read(is_certain, |body| test.holds(body));
+                return read(input, is_certain, |body| test.holds(body));
             }
             Self::Xml(test) => {
                 let is_certain = |body: &ErrorBody| body.is_certain_xml(&test.tag);
-                return input.read(is_certain, |body| test.holds(body));
+                return read(input, is_certain, |body| test.holds(body));
             }
             Self::Path(pattern) => outcome
                 .request()
-                .is_some_and(|request| matches_path(pattern, request.path())),
+                .is_some_and(|request| request.has_path(pattern)),
             Self::Keyed => outcome.request().is_some_and(RequestLine::is_keyed),
             Self::Method(method) => input.method == Some(method),
             Self::Attempt(range) => range.contains(&input.attempt),
             Self::Retryable(wanted) => is_retryable(outcome) == *wanted,
             Self::Idempotent(wanted) => input.idempotent == *wanted,
-            Self::Any(conditions) => return any(conditions.iter().map(|one| one.holds(input))),
-            Self::All(conditions) => return all(conditions.iter().map(|one| one.holds(input))),
+            Self::Any(conditions) => {
+                return any_holds(conditions.iter().map(|one| one.holds(input)));
+            }
+            Self::All(conditions) => {
+                return all_hold(conditions.iter().map(|one| one.holds(input)));
+            }
             // `?` keeps an undecided result undecided: `not` must not turn an unread body into a match.
             Self::Not(condition) => !condition.holds(input)?,
             Self::Function(function) => {
                 let holds = |body: &ErrorBody| (function.holds)(outcome, body);
-                return input.read(ErrorBody::is_unambiguous, holds);
+                return read(input, ErrorBody::is_unambiguous, holds);
             }
         })
     }
 }
 
-impl ConditionInput<'_> {
-    /// Runs a test of the body. Only failures are read, and successes if a table asks for it.
-    fn read(
-        &self,
-        is_certain: impl Fn(&ErrorBody) -> bool,
-        holds: impl Fn(&ErrorBody) -> bool,
-    ) -> Option<bool> {
-        let body = self.outcome.body();
-        if self.outcome.class() == Class::Success {
-            if !self.reads_successes {
-                return Some(false);
-            }
-            // A body that is cut off or not understood must not turn a success into a failure.
-            if self.evidence == Evidence::Head || !body.is_some_and(ErrorBody::is_understood) {
-                return None;
-            }
+/// Runs a test of the body. Only failures are read, and successes if a table asks for it.
+fn read(
+    input: &ConditionInput<'_>,
+    is_certain: impl Fn(&ErrorBody) -> bool,
+    holds: impl Fn(&ErrorBody) -> bool,
+) -> Option<bool> {
+    let body = input.outcome.body();
+    if input.outcome.class() == Class::Success {
+        if !input.reads_successes {
+            return Some(false);
         }
-        match (self.evidence, body) {
-            // Before the next arm: a body that can be read in two ways decides nothing here.
-            (Evidence::Certain, body) if !body.is_some_and(is_certain) => None,
-            (_, Some(body)) => Some(holds(body)),
-            (Evidence::Head, None) => None,
-            (Evidence::Body | Evidence::Certain, None) => Some(false),
+        // A body that is cut off or not understood must not turn a success into a failure.
+        if input.evidence == Evidence::Head || !body.is_some_and(ErrorBody::is_understood) {
+            return None;
         }
+    }
+    match (input.evidence, body) {
+        // Before the next arm: a body that can be read in two ways decides nothing here.
+        (Evidence::Certain, body) if !body.is_some_and(is_certain) => None,
+        (_, Some(body)) => Some(holds(body)),
+        (Evidence::Head, None) => None,
+        (_, None) => Some(false),
     }
 }
 
@@ -386,33 +378,8 @@ impl ErrorGroup {
     }
 }
 
-/// Returns `true` if a body or an error's text contains this text.
-fn contains_text(body: &ErrorBody, part: &str) -> bool {
-    work::add(body.lower().len());
-    body.lower().contains(part)
-}
-
 fn is_retryable(outcome: &Outcome<'_>) -> bool {
     matches!(outcome.class(), Class::Transient | Class::Throttled)
-}
-
-/// Joins tests if all must hold: `false` beats unknown, and unknown beats `true`.
-pub(in crate::policy::rules) fn all(tests: impl Iterator<Item = Option<bool>>) -> Option<bool> {
-    let mut all_known = true;
-    for test in tests {
-        match test {
-            Some(false) => return Some(false),
-            Some(true) => {}
-            None => all_known = false,
-        }
-    }
-    all_known.then_some(true)
-}
-
-/// Joins tests if one is enough: `true` beats unknown, and unknown beats `false`.
-pub(in crate::policy::rules) fn any(tests: impl Iterator<Item = Option<bool>>) -> Option<bool> {
-    // De Morgan's law, which holds with unknown results too.
-    all(tests.map(|test| test.map(|holds| !holds))).map(|none| !none)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Conditions on the request, and on the number of its attempts.
 
 use super::{Condition, Test};
-use crate::error::ConfigError;
-use crate::normal_form::path_pattern;
 use http::Method;
+use http_retry_core::ConfigError;
+use http_retry_core::adapter::path_pattern;
 use std::ops::{Bound, RangeBounds};
 
 impl Condition {
@@ -48,8 +48,8 @@ impl Condition {
     }
 
     /// Holds for requests that may be processed twice without harm: by their method, an idempotency key, their own
-    /// setting ([`RetryOverride::idempotent`](crate::RetryOverride::idempotent)) or the policy's
-    /// [`Methods`](crate::Methods).
+    /// setting ([`RetryOverride::idempotent`](http_retry_core::RetryOverride::idempotent)) or the policy's
+    /// [`Methods`](http_retry_core::Methods).
     pub fn idempotent() -> Self {
         Self::of(Test::Idempotent(true))
     }
@@ -87,24 +87,4 @@ impl Condition {
         }
         Ok(Self::of(Test::Attempt(first..=last)))
     }
-}
-
-/// Returns `true` if a text matches a pattern in which `*` matches anything.
-pub(crate) fn matches_glob(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = text.strip_prefix(first) else {
-        return false;
-    };
-    let Some(last) = pattern.contains('*').then(|| parts.next_back()).flatten() else {
-        return rest.is_empty();
-    };
-    // The first occurrence of each part leaves the most text for the rest, so no other need be tried.
-    for part in parts {
-        match rest.split_once(part) {
-            Some((_, after)) => rest = after,
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
 }

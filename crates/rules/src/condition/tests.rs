@@ -1,17 +1,13 @@
 use super::*;
-use crate::error_body::ErrorBody;
-use crate::policy::outcome::Outcome;
 use http::{HeaderMap, HeaderName, StatusCode};
+use http_retry_core::RetryPolicy;
+use http_retry_core::rules::{CannedResponse, Failover, OnExhausted, Rule};
 
 fn holds(test: Test, outcome: &Outcome<'_>, evidence: Evidence) -> Option<bool> {
-    Condition([test].into()).holds(&ConditionInput {
-        outcome,
-        attempt: 1,
-        method: Some(&Method::GET),
-        idempotent: true,
-        evidence,
-        reads_successes: false,
-    })
+    let mut input = ConditionInput::new(outcome, evidence);
+    (input.attempt, input.method, input.idempotent) = (1, Some(&Method::GET), true);
+    input.reads_successes = false;
+    Condition([test].into()).holds(&input)
 }
 
 fn message() -> Test {
@@ -113,4 +109,56 @@ fn any_holds_if_one_condition_does_wherever_it_stands() {
     assert!(holds(vec![header("x-a"), status(400), header("x-a")]));
     assert!(!holds(vec![header("x-a"), status(500), header("x-c")]));
     assert!(!holds(Vec::new()));
+}
+
+#[cfg(feature = "json")]
+#[test]
+fn the_locations_of_rules_are_looked_up_with_those_of_tables() {
+    let busy = Condition::json("/error/code", "busy").unwrap();
+    let policy = RetryPolicy::builder().rule(Rule::when(busy).stop());
+    let headers = HeaderMap::new();
+    let failed = Outcome::response(StatusCode::CONFLICT, &headers);
+    let pointers = policy.build().unwrap().pointers(&failed);
+    assert_eq!(pointers, [Pointer::parse("/error/code").unwrap()]);
+}
+
+#[test]
+fn explain_shows_the_lists_that_are_set_in_code() {
+    let status = |status| Condition::status([status]).unwrap();
+    let later = CannedResponse::new(StatusCode::SERVICE_UNAVAILABLE);
+    let policy = RetryPolicy::builder()
+        .retry_on([status(500), status(502)])
+        .stop_on([status(501)])
+        .on_exhausted(OnExhausted::Respond(later));
+    let text = policy.build().unwrap().explain();
+    for line in [
+        "  retry_on: only status 500, status 502, whatever the class\n",
+        "  stop_on: never status 501\n",
+        "  on_exhausted: respond 503\n",
+        "  once retries are exhausted, the caller gets a response of the policy, 503\n",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+    let plain = RetryPolicy::background().explain();
+    assert!(!plain.contains("_on") && !plain.contains("on_"), "{plain}");
+}
+
+#[test]
+fn explain_shows_when_a_rule_holds_and_what_a_failover_gives() {
+    let spent = Condition::status([429])
+        .unwrap()
+        .and(Condition::message("no credit left").unwrap());
+    let policy = RetryPolicy::builder()
+        .rule(
+            Rule::when(spent)
+                .named("spent")
+                .failover(Failover::to("backup")),
+        )
+        .rule(Rule::when(Condition::failure()).stop());
+    let text = policy.build().unwrap().explain();
+    let lines = "  rule spent: failover to backup\n    \
+                 if status 429 and a text in the body; the caller gets the outcome of backup\n  \
+                 rule rules[1]: stop\n    if no success\n";
+    assert!(text.contains(lines), "{text}");
+    assert!(!text.contains("credit"), "{text}");
 }

@@ -1,27 +1,12 @@
 //! Conditions in the tables of a service: on one response, without a policy and its rules.
 
-use super::{Condition, ConditionInput, Test};
-use crate::error_body::{ErrorBody, Pointer};
-use crate::policy::classify::is_standard_success;
-use crate::policy::outcome::Outcome;
-use crate::policy::request_facts::RequestLine;
+use super::{Condition, Test};
+use http_retry_core::Outcome;
+use http_retry_core::adapter::Evidence;
+use http_retry_core::policy::{ErrorBody, Pointer};
+use http_retry_core::rules::{ConditionInput, Predicate};
 use std::fmt;
 use std::sync::Arc;
-
-/// The evidence by which [`Condition::matches`] decides.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Evidence {
-    /// The head, and the body of a failure if it has been read. It may still be read later, so a test of an unread body
-    /// is undecided. A test of the body of a success is always undecided.
-    Head,
-    /// The head and the body; nothing more will be read. A test of an unread body does not hold. For a success, only a
-    /// whole body of JSON or XML counts; without one, a test of it is undecided, even behind a `!`.
-    Body,
-    /// The same, but a test of a body that is unread, incomplete or ambiguous is undecided, even behind a `!`: for
-    /// decisions that must not be wrong, such as that the server has not processed the request.
-    Certain,
-}
 
 impl Condition {
     /// Returns `Some(true)` if a response meets the condition, and `None` if that is undecided (see [`Evidence`]).
@@ -47,15 +32,7 @@ impl Condition {
     /// ```
     #[must_use]
     pub fn matches(&self, outcome: &Outcome<'_>, evidence: Evidence) -> Option<bool> {
-        self.holds(&ConditionInput {
-            outcome,
-            // Attempts count from 1, so no test of their number holds.
-            attempt: 0,
-            method: outcome.request().map(RequestLine::method),
-            idempotent: false,
-            evidence,
-            reads_successes: true,
-        })
+        self.holds(&ConditionInput::new(outcome, evidence))
     }
 
     /// Holds if this function returns `true` for a response whose body has been read; `name` is for `Debug`. It must
@@ -106,9 +83,8 @@ impl Condition {
     #[must_use]
     pub fn tests_success_status(&self) -> bool {
         self.0.iter().any(|test| match test {
-            Test::Status(ranges) => ranges
-                .iter()
-                .any(|range| range.clone().any(is_standard_success)),
+            // As by the standard table of statuses.
+            Test::Status(ranges) => ranges.iter().any(|range| *range.start() < 400),
             _ => false,
         })
     }

@@ -1,0 +1,159 @@
+//! Conditions on an outcome, as a policy asks them.
+
+use crate::policy::Pointer;
+use crate::policy::outcome::Outcome;
+use crate::policy::request_facts::RequestLine;
+use http::Method;
+use std::fmt::{self, Display};
+
+/// A condition on the outcome of an attempt, for a [`Rule`](super::Rule), for `retry_on` and for `stop_on`.
+///
+/// `Condition` of http-retry-rules is one, and so is a function:
+///
+/// ```
+/// use http_retry::RetryPolicy;
+/// use http_retry::rules::{ConditionInput, Rule};
+///
+/// let locked = |input: &ConditionInput<'_>| Some(input.outcome.status().is_some_and(|status| status == 423));
+/// let policy = RetryPolicy::builder().rule(Rule::when(locked).stop()).build()?;
+/// # Ok::<(), http_retry::ConfigError>(())
+/// ```
+///
+/// It is called in the request's task, and more than once for an outcome: it must be quick, and must not panic.
+pub trait Predicate: Send + Sync + 'static {
+    /// Returns `true` if the condition holds, and `None` if that depends on parts of the response that have not been
+    /// read yet ([`ConditionInput::evidence`]). The layer then reads the body of a failure, and asks again.
+    fn holds(&self, input: &ConditionInput<'_>) -> Option<bool>;
+
+    /// Returns the locations in a JSON body that it looks at, which are then found in one walk. Default none.
+    fn pointers(&self) -> Vec<Pointer> {
+        Vec::new()
+    }
+
+    /// Writes it as [`RetryPolicy::explain`](crate::RetryPolicy::explain) shows it, without secrets. Default `a function`.
+    ///
+    /// # Errors
+    ///
+    /// That of the writer.
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a function")
+    }
+
+    /// Returns `true` if it holds for every outcome: `build` refuses a rule after one with such a condition. Default
+    /// `false`.
+    fn is_always(&self) -> bool {
+        false
+    }
+}
+
+impl<F> Predicate for F
+where
+    F: Fn(&ConditionInput<'_>) -> Option<bool> + Send + Sync + 'static,
+{
+    fn holds(&self, input: &ConditionInput<'_>) -> Option<bool> {
+        self(input)
+    }
+}
+
+impl Display for dyn Predicate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.describe(f)
+    }
+}
+
+impl fmt::Debug for dyn Predicate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Predicate")
+    }
+}
+
+/// The input of a [`Predicate`].
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ConditionInput<'a> {
+    /// The outcome, as the policy has classified it.
+    pub outcome: &'a Outcome<'a>,
+    /// The number of the attempt that ended: 1, 2, and so on; 0 if it is not known.
+    pub attempt: u32,
+    /// The method of the request, or `None` if it is not known.
+    pub method: Option<&'a Method>,
+    /// `true` if repeating the request does no more harm than sending it once.
+    pub idempotent: bool,
+    /// What decides: whether more of the response will be read.
+    pub evidence: Evidence,
+    /// `true` if the bodies of successes may be read; if not, no test of them holds.
+    pub reads_successes: bool,
+}
+
+impl<'a> ConditionInput<'a> {
+    /// Creates the input of a condition on a response alone, without a policy, as the tables of dialects test it: no
+    /// attempt has a number, the request is not idempotent, and bodies of successes are read.
+    #[must_use]
+    pub fn new(outcome: &'a Outcome<'a>, evidence: Evidence) -> Self {
+        Self {
+            outcome,
+            // Attempts count from 1, so no test of their number holds.
+            attempt: 0,
+            method: outcome.request().map(RequestLine::method),
+            idempotent: false,
+            evidence,
+            reads_successes: true,
+        }
+    }
+}
+
+/// The evidence by which a [`Predicate`] decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Evidence {
+    /// The head, and the body of a failure if it has been read. It may still be read later, so a test of an unread body
+    /// is undecided. A test of the body of a success is always undecided.
+    Head,
+    /// The head and the body; nothing more will be read. A test of an unread body does not hold. For a success, only a
+    /// whole body of JSON or XML counts; without one, a test of it is undecided, even behind a `!`.
+    Body,
+    /// The same, but a test of a body that is unread, incomplete or ambiguous is undecided, even behind a `!`: for
+    /// decisions that must not be wrong, such as that the server has not processed the request.
+    Certain,
+}
+
+/// Joins tests if all must hold: `false` beats unknown, and unknown beats `true`.
+pub fn all_hold(tests: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    let mut all_known = true;
+    for test in tests {
+        match test {
+            Some(false) => return Some(false),
+            Some(true) => {}
+            None => all_known = false,
+        }
+    }
+    all_known.then_some(true)
+}
+
+/// Joins tests if one is enough: `true` beats unknown, and unknown beats `false`.
+pub fn any_holds(tests: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    // De Morgan's law, which holds with unknown results too.
+    all_hold(tests.map(|test| test.map(|holds| !holds))).map(|none| !none)
+}
+
+/// The most items of a list that are written.
+const MAX_LISTED: usize = 10;
+
+/// Writes items with a word between them, and how many more there are if they are many.
+///
+/// # Errors
+///
+/// That of the writer.
+pub fn joined(f: &mut fmt::Formatter<'_>, items: &[impl Display], word: &str) -> fmt::Result {
+    for (index, item) in items.iter().take(MAX_LISTED).enumerate() {
+        f.write_str(if index > 0 { word } else { "" })?;
+        item.fmt(f)?;
+    }
+    match items.len().saturating_sub(MAX_LISTED) {
+        0 => Ok(()),
+        more => write!(f, "{word}{more} more"),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;
