@@ -6,6 +6,7 @@
 
 use http::{Request, StatusCode};
 use http_retry::policy::{Classify, Outcome, Reason, Unit, Verdict};
+use http_retry::rules::ReadBody;
 use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;
 use http_retry::{Class, Reach, RetryPolicy};

@@ -100,7 +100,7 @@
 //! | `http2` | recognises the errors of h2 by type, not by their text |
 //! | `reqwest` | the middleware, and the layer on `reqwest::Client` |
 //! | `dialects` | [`dialect::Dialect`], and conditions on the JSON bodies of errors; implied by `serde` and `llm` |
-//! | `rules` | [`rules::Condition`]: conditions for your own rules; implied by `dialects` |
+//! | `rules` | [`rules::Condition`]: conditions for your own rules; [`rules::ReadBody`]: what error bodies say; implied by `dialects` |
 //! | `services` | [`services::Services`]: a policy for each service, in code; implied by `serde` |
 //! | `serde` | the document of `config`, and `Serialize` for reports |
 //! | `llm` | [`llm::LlmPreset`]: reads the errors of language models |
@@ -121,7 +121,10 @@
 )]
 #![cfg_attr(not(feature = "serde"), doc = "[`config::RetryConfig`]: #features")]
 #![cfg_attr(not(feature = "redis"), doc = "[`fleet::Fleet`]: #features")]
-#![cfg_attr(not(feature = "rules"), doc = "[`rules::Condition`]: #features")]
+#![cfg_attr(
+    not(feature = "rules"),
+    doc = "[`rules::Condition`]: #features\n[`rules::ReadBody`]: #features"
+)]
 #![cfg_attr(not(feature = "services"), doc = "[`services::Services`]: #features")]
 #![cfg_attr(not(feature = "dialects"), doc = "[`dialect::Dialect`]: #features")]
 #![cfg_attr(

@@ -46,4 +46,4 @@
 pub use http_retry_core::rules::*;
 #[cfg(feature = "rules")]
 #[doc(inline)]
-pub use http_retry_rules::{Condition, ErrorGroup, Value};
+pub use http_retry_rules::{Condition, ErrorGroup, ReadBody, Value};

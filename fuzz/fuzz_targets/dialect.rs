@@ -5,7 +5,7 @@
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use http_retry::dialect::{Dialect, Interpretation, Location, Row, RowBuilder};
 use http_retry::policy::{ErrorBody, Moment, RequestLine, Unit};
-use http_retry::rules::Value;
+use http_retry::rules::{ReadBody, Value};
 use http_retry::{Outcome, RequestFacts, RetryBudget, RetryPolicy};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;

@@ -26,7 +26,7 @@ const NONE: [&str; 0] = [];
 /// It decides, so it names no client and no runtime: only types, and two facades by feature.
 #[test]
 fn the_core_depends_on_nothing_that_does_io() {
-    let known = ["http", "metrics", "serde", "serde_json", "tracing"];
+    let known = ["http", "metrics", "serde", "tracing"];
     assert_eq!(
         dependencies("crates/core"),
         BTreeSet::from(known.map(str::to_owned))
@@ -297,9 +297,9 @@ const ADAPTER: &str = "\
     Redirects ReportRecorder RequestEvidence RequestSettings RestOfDownload RetryTime Rewrite \
     RewriteBody RewriteWith Rewritten Routes SaveOptions SharedAccount SharedServices StreamHolder \
     Subject Todo all_hold any_holds authority_of_url bare_name base_url check_name client_header \
-    follows_no_redirects follows_redirect host_pattern is_client_header is_grpc is_longer is_refusal_by_proxy \
-    is_refusal_to_connect joined kind_of_tls_text \
-    normal_authority normal_path path_pattern public_authority scheme_pattern vote warn_of_setting";
+    date_in_prose delay_in_prose follows_no_redirects follows_redirect host_pattern is_client_header \
+    is_grpc is_longer is_refusal_by_proxy is_refusal_to_connect joined kind_of_tls_text normal_authority \
+    normal_path path_pattern public_authority scheme_pattern vote warn_of_setting";
 
 #[test]
 fn the_names_for_adapters_are_the_listed_ones() {

@@ -43,6 +43,7 @@ pub use crate::route::failover::Rebase;
 pub use crate::route::host_map::HostMap;
 pub use crate::route::public_authority;
 pub use crate::server_hints::RetryTime;
+pub use crate::server_hints::prose::{date_in_prose, delay_in_prose};
 pub use crate::sharing::{AccountReply, Payment, Peer, SharedAccount, SharedServices};
 
 /// The rules by which refusals close a gate, for a store that counts them across processes.

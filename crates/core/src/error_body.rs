@@ -1,35 +1,26 @@
-//! The part of an outcome beyond its head: the text and tokens of an error body, or the message of an error. The text
-//! may be JSON, contain JSON, or be JSON that was cut off.
+//! The part of an outcome beyond its head: the start of an error body, or the message of an error.
 
-#[cfg_attr(not(feature = "json"), path = "error_body/no_json.rs")]
-mod json;
-mod pointer;
+pub(crate) mod pointer;
 mod problem;
-mod xml;
 
 pub use pointer::Pointer;
 
-use crate::server_hints::{RetryTime, date_in_prose, delay_in_prose};
-use json::{Findings, is_json, parsed};
 use std::any::Any;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
-
-const MAX_PROSE_CHARS: usize = 64 * 1024;
+use std::sync::OnceLock;
 
 /// The part of an outcome that was read beyond its head: the start of the response's body, or the message of an error.
 ///
 /// A classifier that asks for it ([`Classify::reads_body`](crate::policy::Classify::reads_body)) gets it from
-/// [`Outcome::body`](crate::Outcome::body). It is bounded: 64 KiB of a body, 256 JSON values of up to 128 bytes, 32
-/// levels deep. `Debug` shows none of it, since a server's text may be confidential.
+/// [`Outcome::body`](crate::Outcome::body). It is bounded to 64 KiB of a body. `Debug` shows none of it, since a
+/// server's text may be confidential. The trait `ReadBody` of http-retry-rules finds JSON, XML and prose in it:
 ///
 /// ```
 /// use http_retry::policy::ErrorBody;
+/// use http_retry::rules::ReadBody;
 ///
 /// let body = ErrorBody::read(br#"{"errors": [{"code": "busy"}, {"code": 7}]}"#);
-/// # #[cfg(feature = "json")] // in http-retry: dialects
-/// assert!(body.json("/errors/*/code").eq(["busy", "7"]));
+/// assert!(body.json("/errors/*/code").eq(["busy", "7"])); // with the feature dialects
 /// assert!(body.text().starts_with("{"));
 /// ```
 #[derive(Clone, Default)]
@@ -38,54 +29,22 @@ pub struct ErrorBody {
     text: String,
     /// `true` if more of the body may follow.
     is_cut: bool,
-    /// The values at the pointers that classifiers named in advance.
-    findings: Findings,
-    /// The tokens, messages and times in the text, read on first use.
-    content: OnceLock<Content>,
-    /// The result of `is_certain`, computed on first use.
-    certain: OnceLock<bool>,
-    /// The result of `is_understood`, computed on first use.
-    understood: OnceLock<bool>,
-    /// The value that a classifier memoized.
-    memo: OnceLock<Arc<dyn Any + Send + Sync>>,
-}
-
-/// The tokens, messages and times in a text.
-#[derive(Clone, Default)]
-struct Content {
-    /// The whole text in lower case.
-    lower: String,
-    /// The tokens under the keys that APIs use for them; none contains whitespace.
-    codes: Vec<String>,
-    /// The tokens that name the failure: codes that do not echo the request, phrases under such keys, and keys that
-    /// name an exception.
-    labels: Vec<String>,
-    /// The messages, one per line, or the text of a body that is not JSON.
-    prose: String,
-    /// The times that fields name.
-    times: FieldTimes,
-    /// `true` if the limit of a quota that was exceeded is zero.
-    #[cfg_attr(
-        not(feature = "json"),
-        expect(dead_code, reason = "only this feature reads JSON")
-    )]
-    has_zero_quota: bool,
-    /// `true` if a message is JSON that is cut off or ambiguous.
-    has_doubtful_text: bool,
-    /// `true` if the JSON has the shape of an error: `{"error": ...}`, `{"type": "error"}`, `{"...Exception": ...}`.
-    is_error: bool,
+    /// The message of an error, which is not part of a response.
+    words: String,
+    /// The locations that classifiers named in advance.
+    pointers: Vec<Pointer>,
+    /// The values that readers keep, one for each type.
+    kept: KeptValues,
 }
 
 impl ErrorBody {
-    /// Reads the start of a body, regardless of its content type: JSON, a server-sent event with JSON, or else prose.
-    /// JSON that was cut off counts up to the cut, except for a number at the cut, since more digits may have followed.
+    /// Reads the start of a body, regardless of its content type.
     ///
-    /// Layers read bodies on their own; this is for tests of a classifier or a dialect. It reads all of its input, so
+    /// Layers read bodies on their own; this is for tests of a classifier or a dialect. It keeps all of its input, so
     /// pass at most 64 KiB.
     #[must_use]
     pub fn read(start: &[u8]) -> Self {
-        work::add(start.len());
-        // Lossy, so that one invalid byte does not hide the rest. `is_certain` looks for the replacement.
+        // Lossy, so that one invalid byte does not hide the rest. Readers look for the replacement.
         let text = String::from_utf8_lossy(start);
         // RFC 8259, section 8.1, lets a reader ignore a byte order mark.
         let text = text.trim_start_matches('\u{feff}').trim();
@@ -95,38 +54,31 @@ impl ErrorBody {
         }
     }
 
-    /// Returns what the text contains. The first call reads it.
-    fn content(&self) -> &Content {
-        self.content.get_or_init(|| Content::read(&self.text))
-    }
-
-    /// Returns `true` if the whole text, or that of an error's message, contains this text, which is in lower case. Case
-    /// is ignored.
+    /// Creates a body from the message of an error.
     #[must_use]
-    pub fn contains(&self, lower: &str) -> bool {
-        work::add(self.lower().len());
-        self.lower().contains(lower)
+    pub(crate) fn of_words(message: &str) -> Self {
+        Self {
+            words: message.to_owned(),
+            ..Self::default()
+        }
     }
 
-    /// Returns the whole text in lower case, or that of an error's message.
-    pub(crate) fn lower(&self) -> &str {
-        &self.content().lower
-    }
-
-    /// Looks up the values at these pointers in one walk over the text, for later calls.
+    /// Names the locations that are looked up in one walk over the text.
     #[must_use]
-    pub fn with_pointers(mut self, pointers: &[Pointer]) -> Self {
-        self.findings.find(json_in(&self.text), pointers);
-        self
+    pub fn with_pointers(self, pointers: &[Pointer]) -> Self {
+        Self {
+            pointers: pointers.to_vec(),
+            kept: KeptValues::default(),
+            ..self
+        }
     }
 
     /// Sets whether more of the body may follow.
     pub fn cut(self, is_cut: bool) -> Self {
         Self {
             is_cut,
-            // Both depend on `is_cut`.
-            certain: OnceLock::new(),
-            understood: OnceLock::new(),
+            // They may depend on `is_cut`.
+            kept: KeptValues::default(),
             ..self
         }
     }
@@ -138,59 +90,17 @@ impl ErrorBody {
         &self.text
     }
 
-    /// Returns the values at a pointer into a JSON body, in the order of the text. Texts, numbers, `true` and `false`
-    /// are as written, but a number has no more digits than needed. In the pointer, `*` matches any member or item.
-    /// Empty for other bodies. A text that is itself JSON is read as such, three levels deep. Texts of more than 128
-    /// bytes, lists, objects and `null` are left out.
-    ///
-    /// ```
-    /// use http_retry::policy::ErrorBody;
-    ///
-    /// let body = ErrorBody::read(br#"{"error": {"code": 429, "retry": true}}"#);
-    /// # #[cfg(feature = "json")]
-    /// assert_eq!(body.json("/error/code").next().as_deref(), Some("429"));
-    /// assert_eq!(body.json("/error/reason").next(), None);
-    /// ```
-    ///
-    /// # Source
-    ///
-    /// RFC 6901 for the pointers; `*` is this crate's addition.
-    #[cfg(feature = "json")]
-    pub fn json(&self, pointer: &str) -> impl Iterator<Item = String> {
-        let pointer = Pointer::parse(pointer).ok();
-        let all = pointer.map_or_else(Vec::new, |pointer| self.at(&pointer));
-        all.into_iter().flatten()
+    /// Returns the message of an error; empty for a response.
+    #[must_use]
+    pub fn words(&self) -> &str {
+        &self.words
     }
 
-    /// Returns the values at a pointer, as [`json`](Self::json) does, with `None` for a list, an object or a text that
-    /// is too long. Pointers named by [`Classify::pointers`](crate::policy::Classify::pointers) have been looked up
-    /// already.
-    #[cfg(feature = "json")]
+    /// Returns the locations that classifiers named in advance
+    /// ([`Classify::pointers`](crate::policy::Classify::pointers)).
     #[must_use]
-    pub fn at(&self, pointer: &Pointer) -> Vec<Option<String>> {
-        self.findings.at(json_in(&self.text), pointer)
-    }
-
-    /// Returns `true` if all of the body was read, and the values at this pointer can be read in one way only.
-    #[cfg(feature = "json")]
-    #[must_use]
-    pub fn is_certain_at(&self, pointer: &Pointer) -> bool {
-        self.is_certain() && !self.findings.is_doubtful(json_in(&self.text), pointer)
-    }
-
-    /// Returns the content of the first element with this name, in the first 4 KiB of an XML body whose root is
-    /// `Error`, `ErrorResponse` or `Response`. References are not expanded. Returns `None` if the element contains
-    /// others.
-    ///
-    /// ```
-    /// use http_retry::policy::ErrorBody;
-    ///
-    /// let body = ErrorBody::read(b"<Error><Code>SlowDown</Code></Error>");
-    /// assert_eq!(body.xml("Code"), Some("SlowDown"));
-    /// ```
-    #[must_use]
-    pub fn xml(&self, tag: &str) -> Option<&str> {
-        xml::first(&self.text, tag)
+    pub fn pointers(&self) -> &[Pointer] {
+        &self.pointers
     }
 
     /// Returns `true` if this is all of the body. If not, it was longer than 64 KiB, did not arrive in time, or broke
@@ -200,154 +110,26 @@ impl ErrorBody {
         !self.is_cut
     }
 
-    /// Returns `true` if all of the body was read, and its tokens and messages can be read in one way only.
-    #[must_use]
-    pub fn is_unambiguous(&self) -> bool {
-        self.is_certain() && !self.content().has_doubtful_text
-    }
-
-    /// Returns `true` if all of the body was read, and the elements with this name can be read in one way only.
-    #[must_use]
-    pub fn is_certain_xml(&self, tag: &str) -> bool {
-        self.is_certain() && xml::is_certain(&self.text, tag)
-    }
-
-    /// Returns `true` if all of the body was read, and it is either not JSON, or one JSON document that can be read in
-    /// one way only.
-    fn is_certain(&self) -> bool {
-        *self.certain.get_or_init(|| {
-            let is_like_json = json_in(&self.text).starts_with(['{', '[']);
-            // A byte that was not UTF-8 may have been any character.
-            let is_text = self.is_whole() && !self.text.contains(char::REPLACEMENT_CHARACTER);
-            is_text && (!is_like_json || is_one_document(&self.text))
-        })
-    }
-
-    /// Returns `true` if this is all of the body, and it is complete JSON (with the feature `json`) or XML. Only such a
-    /// body may show that a success is a failure.
-    #[must_use]
-    pub fn is_understood(&self) -> bool {
-        *self.understood.get_or_init(|| {
-            work::add(self.text.len());
-            let is_closed = || {
-                if self.text.starts_with('<') {
-                    xml::is_closed(&self.text)
-                } else {
-                    is_json(json_in(&self.text))
-                }
-            };
-            self.is_whole() && is_closed()
-        })
-    }
-
     /// Returns `true` if it is an error page of Cloudflare that rules out that a retry can help. Only its first 4 KiB
     /// count.
     pub(crate) fn rules_out_retry(&self) -> bool {
         problem::rules_out_retry(&self.text)
     }
 
-    /// Returns the tokens under the keys that APIs use for them (`code`, `type`, `status`, `reason` and the like), at
-    /// any depth. None contains whitespace. At most 256.
-    #[cfg(feature = "json")]
-    #[must_use]
-    pub fn codes(&self) -> &[String] {
-        &self.content().codes
-    }
-
-    /// Returns the tokens that name the failure: codes that do not echo the request, phrases under such keys, and keys
-    /// that name an exception. At most 256.
-    #[cfg(feature = "json")]
-    #[must_use]
-    pub fn labels(&self) -> &[String] {
-        &self.content().labels
-    }
-
-    /// Returns the messages, one per line, or the text of a body that is not JSON.
-    #[must_use]
-    pub fn prose(&self) -> &str {
-        &self.content().prose
-    }
-
-    /// Returns `true` if the JSON has the shape of an error: `{"error": ..}`, `{"type": "error"}`, `{"..Exception":
-    /// ..}`.
-    #[cfg(feature = "json")]
-    #[must_use]
-    pub fn is_error(&self) -> bool {
-        self.content().is_error
-    }
-
-    /// Returns `true` if it names a quota that was exceeded and whose limit is zero, as Google APIs do.
-    #[cfg(feature = "json")]
-    #[must_use]
-    pub fn has_zero_quota(&self) -> bool {
-        self.content().has_zero_quota
-    }
-
-    /// Returns the longest delay that a field or the prose asks for, or else the longest until a limit is reset. A
-    /// delay of zero, as in `reset after 0s`, does not count: it must not hide the delay in the headers.
-    #[must_use]
-    pub fn delay(&self) -> Option<Duration> {
-        let asked = self.asked_delay();
-        asked.or(self.content().times.delay)
-    }
-
-    /// Returns the retry times that fields and the prose name: those at which the server asks to come back, or if there
-    /// is none, those at which a limit is reset.
+    /// Returns the result of `make`, and keeps it for the next call with the same type. Use it for work that several
+    /// rows of a table or several classifiers need; two threads at once may both call `make`.
     ///
     /// ```
-    /// use http_retry::policy::{ErrorBody, Unit};
+    /// use http_retry::policy::ErrorBody;
     ///
-    /// # #[cfg(feature = "json")]
-    /// # {
-    /// let body = ErrorBody::read(br#"{"message": "limit reached, resets at 2026-08-21T15:00:00Z"}"#);
-    /// assert!(body.retry_times().into_iter().eq(Unit::Iso.read("2026-08-21T15:00:00Z")));
-    /// # }
+    /// struct Lines(usize);
+    ///
+    /// let body = ErrorBody::read(b"slow down\nplease");
+    /// let lines: &Lines = body.keep(|body| Lines(body.text().lines().count()));
+    /// assert_eq!(lines.0, 2);
     /// ```
-    #[must_use]
-    pub fn retry_times(&self) -> Vec<RetryTime> {
-        let (asked, asked_date) = (self.asked_delay(), self.content().times.asked().date);
-        if asked.or(asked_date).is_some() {
-            return times(asked, asked_date);
-        }
-        let Content {
-            prose,
-            times: of_fields,
-            ..
-        } = self.content();
-        times(of_fields.delay, of_fields.date.max(date_in_prose(prose)))
-    }
-
-    /// Returns the times at which fields ask to come back. Those at which a limit is reset are not among them.
-    #[must_use]
-    pub fn asked_times(&self) -> Vec<RetryTime> {
-        let asked = self.content().times.asked();
-        times(asked.delay, asked.date)
-    }
-
-    /// Returns the retry times in the prose: a delay, as in `try again in 20 s`, and a date with an offset, as in
-    /// `retry after 2026-08-21T15:00:00Z`.
-    #[must_use]
-    pub fn prose_times(&self) -> Vec<RetryTime> {
-        times(delay_in_prose(self.prose()), date_in_prose(self.prose()))
-    }
-
-    /// Returns the longest delay that a field or the prose asks for.
-    fn asked_delay(&self) -> Option<Duration> {
-        let asked = self.content().times.asked().delay;
-        let longest = asked.max(delay_in_prose(self.prose()));
-        longest.filter(|delay| !delay.is_zero())
-    }
-
-    /// Returns the result of `make`, and keeps it for the next call. Use it for work that several rows of a table need.
-    /// Only the first type is stored; a value of another type is computed on each call.
-    pub fn memoize<T: Copy + Send + Sync + 'static>(&self, make: impl FnOnce(&Self) -> T) -> T {
-        let memo = self.memo.get().and_then(|memo| memo.downcast_ref());
-        memo.copied().unwrap_or_else(|| {
-            let value = make(self);
-            // A value that another thread or another type has stored stays.
-            self.memo.get_or_init(|| Arc::new(value));
-            value
-        })
+    pub fn keep<T: Send + Sync + 'static>(&self, make: impl Fn(&Self) -> T) -> &T {
+        self.kept.get_or_make(|| make(self))
     }
 }
 
@@ -358,190 +140,77 @@ impl fmt::Debug for ErrorBody {
     }
 }
 
-impl ErrorBody {
-    /// Creates a body from the message of an error.
-    #[must_use]
-    pub(crate) fn of_words(message: &str) -> Self {
-        let content = Content {
-            lower: message.to_lowercase(),
-            ..Content::default()
+/// A list of values of different types, which only grows. A clone begins anew.
+#[derive(Default)]
+struct KeptValues(OnceLock<Box<KeptValue>>);
+
+struct KeptValue {
+    value: Box<dyn Any + Send + Sync>,
+    next: KeptValues,
+}
+
+impl KeptValues {
+    fn get_or_make<T: Send + Sync + 'static>(&self, make: impl Fn() -> T) -> &T {
+        loop {
+            match self.find() {
+                Some(value) => return value,
+                // Made before it has a place, since `make` may keep values of its own.
+                None => self.push(Box::new(make())),
+            }
+        }
+    }
+
+    fn find<T: 'static>(&self) -> Option<&T> {
+        let kept = self.0.get()?;
+        kept.value.downcast_ref().or_else(|| kept.next.find())
+    }
+
+    fn push(&self, value: Box<dyn Any + Send + Sync>) {
+        let next = Self::default();
+        let (mut last, mut new) = (self, Box::new(KeptValue { value, next }));
+        while let Err(taken) = last.0.set(new) {
+            new = taken;
+            if let Some(kept) = last.0.get() {
+                last = &kept.next;
+            }
+        }
+    }
+}
+
+impl Clone for KeptValues {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ErrorBody;
+    use std::cell::Cell;
+
+    #[test]
+    fn each_type_of_value_is_made_once() {
+        let body = ErrorBody::read(b"abc");
+        let made = Cell::new(0);
+        let count = |body: &ErrorBody| {
+            made.set(made.get() + 1);
+            body.text().len()
         };
-        Self {
-            content: content.into(),
-            ..Self::default()
+        for _ in 0..2 {
+            assert_eq!(*body.keep(count), 3);
+            assert_eq!(*body.keep(|body| body.text().to_uppercase()), "ABC");
         }
-    }
-}
-
-impl Content {
-    fn read(text: &str) -> Self {
-        work::add(text.len());
-        let read = Self::of_json(json_in(text)).unwrap_or_else(|| {
-            let mut prose = Self::default();
-            prose.add_prose(without_cut_number(text));
-            prose
-        });
-        Self {
-            lower: text.to_lowercase(),
-            ..read
-        }
+        assert_eq!(made.get(), 1);
+        assert_eq!(*body.clone().cut(true).keep(count), 3);
+        assert_eq!(made.get(), 2);
     }
 
-    fn of_json(text: &str) -> Option<Self> {
-        if !text.starts_with(['{', '[', '"']) {
-            return None;
-        }
-        let (mut content, ended_early) = parsed(text);
-        // Only a text that was cut off is copied and read again: the message at its cut may name the delay.
-        if ended_early {
-            content = parsed(&closed(text)).0;
-        }
-        (!content.is_empty()).then_some(content)
-    }
+    #[test]
+    fn a_value_may_be_made_of_another_one() {
+        struct Twice(usize);
 
-    fn is_empty(&self) -> bool {
-        let no_tokens = self.codes.is_empty() && self.labels.is_empty();
-        let no_text = self.prose.is_empty() && self.times == FieldTimes::default();
-        no_tokens && no_text && !self.is_error
-    }
-
-    fn add_prose(&mut self, text: &str) {
-        // One byte stays free for the line break before the next message.
-        let room = MAX_PROSE_CHARS.saturating_sub(self.prose.len());
-        if room <= 1 || text.is_empty() {
-            return;
-        }
-        if !self.prose.is_empty() {
-            self.prose.push('\n');
-        }
-        let mut end = text.len().min(room.saturating_sub(1));
-        while !text.is_char_boundary(end) {
-            end = end.saturating_sub(1);
-        }
-        self.prose.push_str(text.get(..end).unwrap_or(""));
+        let body = ErrorBody::read(b"abc");
+        let twice = body.keep(|body| Twice(2 * body.keep(|body| body.text().len())));
+        assert_eq!(twice.0, 6);
     }
 }
-
-/// The latest delay and the latest date since 1970 that fields name: those at which a client is asked to come back, or
-/// if there is none, those at which a limit is reset.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct FieldTimes {
-    are_asked: bool,
-    delay: Option<Duration>,
-    date: Option<Duration>,
-}
-
-impl FieldTimes {
-    /// Returns the times at which a client is asked to come back.
-    fn asked(self) -> Self {
-        if self.are_asked {
-            self
-        } else {
-            Self::default()
-        }
-    }
-}
-
-fn times(delay: Option<Duration>, date: Option<Duration>) -> Vec<RetryTime> {
-    let delay = delay.map(RetryTime::In);
-    delay.into_iter().chain(date.map(RetryTime::At)).collect()
-}
-
-/// Returns the JSON that a text is or contains.
-fn json_in(text: &str) -> &str {
-    without_cut_number(event_data(text).unwrap_or(text))
-}
-
-/// Returns a list or an object without a number at its cut end, since more digits may have followed.
-fn without_cut_number(text: &str) -> &str {
-    // Digits at the end of a string or of prose are no JSON number, and stay.
-    let before = text.trim_end_matches(|c: char| c.is_ascii_digit() || "+-.eE".contains(c));
-    let is_value = before.trim_end().ends_with([':', ',', '[']);
-    let is_cut = is_value && text.starts_with(['{', '[']);
-    if is_cut { before } else { text }
-}
-
-/// Returns `true` if a text is one JSON document, alone or in one server-sent event, that can be read in one way only.
-fn is_one_document(text: &str) -> bool {
-    let mut data = text.lines().filter_map(|line| line.strip_prefix("data:"));
-    let is_event = event_data(text).is_some();
-    // Services with the API of OpenAI end a stream with `[DONE]`, which is no second document.
-    let is_one = !is_event || data.by_ref().skip(1).all(|data| data.trim() == "[DONE]");
-    is_one && json::is_unambiguous(json_in(text))
-}
-
-/// Returns the first data of a server-sent event. Some servers send one even for an error.
-fn event_data(text: &str) -> Option<&str> {
-    if !text.starts_with("data:") && !text.starts_with("event:") {
-        return None;
-    }
-    let data = text.lines().find_map(|line| line.strip_prefix("data:"))?;
-    Some(data.trim())
-}
-
-/// Closes the string in which JSON was cut off, so that its beginning is not lost.
-fn closed(text: &str) -> String {
-    work::add(text.len());
-    let mut bytes = text.bytes().enumerate();
-    while let Some((at, byte)) = bytes.next() {
-        // After half an escape, a quote would not end the string.
-        if byte != b'\\' {
-            continue;
-        }
-        let whole = match bytes.next() {
-            Some((_, b'u')) => bytes.nth(3).is_some(),
-            next => next.is_some(),
-        };
-        if !whole {
-            return format!("{}\"", text.get(..at).unwrap_or(""));
-        }
-    }
-    // If the cut was not in a string, the quote only adds an error behind everything that can be read.
-    format!("{text}\"")
-}
-
-/// Counts the bytes of a body that are read and the pointers that are compared, in tests only: both must grow linearly
-/// with the body, and not quadratically.
-pub(crate) mod work {
-    #[cfg(not(any(test, feature = "testing")))]
-    #[inline]
-    pub(crate) fn add(_: usize) {}
-
-    #[cfg(any(test, feature = "testing"))]
-    pub(crate) use counted::add;
-    #[cfg(any(test, feature = "testing"))]
-    pub use counted::of;
-
-    #[cfg(any(test, feature = "testing"))]
-    mod counted {
-        use std::cell::Cell;
-
-        thread_local! {
-            static WORK: Cell<usize> = const { Cell::new(0) };
-        }
-
-        pub(crate) fn add(more: usize) {
-            WORK.set(WORK.get().saturating_add(more));
-        }
-
-        /// Returns the bytes of error bodies that this thread reads during the call, plus the pointers that it
-        /// compares. Use it to test that the work of a table or a classifier grows linearly with a body.
-        ///
-        /// ```
-        /// use http_retry::policy::ErrorBody;
-        /// use http_retry::testing::body_work;
-        ///
-        /// let read = |text: String| body_work(|| drop(ErrorBody::read(text.as_bytes())));
-        /// let (small, large) = (read("[".repeat(100)), read("[".repeat(1_000)));
-        /// assert!(large <= 11 * small.max(100));
-        /// ```
-        pub fn of(meanwhile: impl FnOnce()) -> usize {
-            let before = WORK.get();
-            meanwhile();
-            WORK.get().saturating_sub(before)
-        }
-    }
-}
-
-#[cfg(all(test, feature = "json"))]
-mod tests;

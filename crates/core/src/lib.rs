@@ -26,8 +26,6 @@ pub mod route;
 pub mod runtime;
 mod server_hints;
 mod sharing;
-#[cfg(feature = "testing")]
-pub mod testing;
 
 pub use budget::{RetryBudget, RetryBudgetBuilder, ServiceBudgets};
 pub use error::{ConfigError, RateLimited};

@@ -91,7 +91,6 @@ impl<F: Fn(&RetryEvent<'_>)> OnEvent for F {}
 /// An event of a request, or of a fleet.
 ///
 /// ```
-/// # #[cfg(feature = "testing")] {
 /// use futures_util::FutureExt;
 /// use http_retry::report::{RetryEvent, RetryEventKind};
 /// use http_retry::testing::{ManualRuntime, Script};
@@ -115,7 +114,6 @@ impl<F: Fn(&RetryEvent<'_>)> OnEvent for F {}
 /// service.oneshot(request).now_or_never().unwrap().unwrap();
 /// let succeeded = ("api.example".to_owned(), StopReason::Succeeded);
 /// assert_eq!(*stops.lock().unwrap(), [succeeded]);
-/// # }
 /// ```
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]

@@ -13,7 +13,7 @@ mod date;
 mod duration;
 mod list;
 mod names;
-mod prose;
+pub(crate) mod prose;
 mod quota;
 #[cfg(test)]
 mod tests;
@@ -25,7 +25,6 @@ pub use unit::Unit;
 pub use date::RetryTime;
 pub(crate) use list::{elements, split};
 pub(crate) use names::HeaderSet;
-pub(crate) use prose::{date_in_prose, delay_in_prose};
 
 use date::Clock;
 use duration::{millis, seconds};

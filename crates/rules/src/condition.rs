@@ -6,6 +6,7 @@ mod table;
 mod value;
 mod words;
 
+use crate::error_body::ReadBody;
 #[cfg(feature = "json")]
 use answer::JsonTest;
 use answer::{HeadTest, UsageTest, XmlTest};

@@ -10,5 +10,9 @@
 )]
 
 mod condition;
+mod error_body;
 
 pub use condition::{Condition, ErrorGroup, Value};
+pub use error_body::ReadBody;
+#[cfg(feature = "testing")]
+pub use error_body::work::of as body_work;

@@ -42,22 +42,10 @@ impl Pointer {
         }
     }
 
-    #[cfg_attr(
-        not(feature = "json"),
-        expect(dead_code, reason = "only this feature reads JSON")
-    )]
-    pub(super) fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Returns `true` if the token at this depth matches this member or item.
-    #[cfg_attr(
-        not(feature = "json"),
-        expect(dead_code, reason = "only this feature reads JSON")
-    )]
-    pub(super) fn leads_into(&self, depth: usize, key: &str) -> bool {
-        let token = self.0.get(depth);
-        token.is_some_and(|token| &**token == "*" || &**token == key)
+    /// Returns its parts, without the slashes before them and without their escapes.
+    #[must_use]
+    pub fn tokens(&self) -> &[Box<str>] {
+        &self.0
     }
 }
 

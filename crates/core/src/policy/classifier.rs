@@ -41,6 +41,7 @@ use std::sync::Arc;
 /// ```
 /// use http::StatusCode;
 /// use http_retry::policy::{Classify, Scope, Verdict};
+/// use http_retry::rules::ReadBody;
 /// use http_retry::{Class, Outcome, Reach, RetryPolicy};
 ///
 /// struct Ours;
@@ -82,8 +83,8 @@ pub trait Classify: Send + Sync + 'static {
         true
     }
 
-    /// Returns the locations in a JSON body that [`classify`](Self::classify) looks at with `ErrorBody::json` (feature
-    /// `json`, in `http-retry`: `dialects`), so that one walk over the body finds them all. Default none: each lookup
+    /// Returns the locations in a JSON body that [`classify`](Self::classify) looks at with `ReadBody::json` of
+    /// http-retry-rules, so that one walk over the body finds them all. Default none: each lookup
     /// then walks the body on its own.
     fn pointers(&self, outcome: &Outcome<'_>) -> Vec<Pointer> {
         let _ = outcome;

@@ -22,8 +22,7 @@ use std::time::Duration;
 /// header, a body or a URL.
 ///
 /// ```
-/// # #[cfg(not(feature = "testing"))] fn main() {}
-/// # #[cfg(feature = "testing")] #[tokio::main]
+/// # #[tokio::main]
 /// # async fn main() -> Result<(), tower::BoxError> {
 /// use http_retry::testing::{ManualRuntime, Script};
 /// use http_retry::tower::RetryLayer;
@@ -134,8 +133,7 @@ impl RetryReport {
     /// | a row by which the outcome is permanent | its place, such as `dialects.shop.rows[0]`, or `github[1]` for one that is built in |
     ///
     /// ```
-    /// # #[cfg(not(feature = "testing"))] fn main() {}
-    /// # #[cfg(feature = "testing")] #[tokio::main]
+    /// # #[tokio::main]
     /// # async fn main() -> Result<(), tower::BoxError> {
     /// use http_retry::rules::Condition;
     /// use http_retry::testing::Script;

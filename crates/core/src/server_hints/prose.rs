@@ -8,7 +8,8 @@ use std::time::Duration;
 
 /// Returns the delay that an error's prose asks for: `try again in 1m2.5s`, `retry after 33 seconds`, `wait 2 minutes`;
 /// if there are several, the longest. A number counts only with a unit and after such words.
-pub(crate) fn delay_in_prose(text: &str) -> Option<Duration> {
+#[must_use]
+pub fn delay_in_prose(text: &str) -> Option<Duration> {
     let text = text.to_ascii_lowercase();
     let delays = after_cues(&text).filter_map(|(after, alone)| delay_after_cue(after, alone));
     // The longest: before it, a retry meets the limit that it belongs to.
@@ -18,7 +19,8 @@ pub(crate) fn delay_in_prose(text: &str) -> Option<Duration> {
 /// Returns the latest date at which the prose says to come back, as time since 1970: `try after 2026-08-21T12:00:25Z.`,
 /// `resets at 2026-08-21 15:00:00 UTC`, `retry after Fri, 21 Aug 2026 12:10:00 GMT`. A date without an offset may be in
 /// any time zone, and does not count.
-pub(crate) fn date_in_prose(text: &str) -> Option<Duration> {
+#[must_use]
+pub fn date_in_prose(text: &str) -> Option<Duration> {
     const CUES: [&str; 9] = [
         "access",
         "after",

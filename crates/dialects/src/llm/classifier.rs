@@ -2,6 +2,7 @@
 
 use crate::dialect::judge;
 use http_retry_core::policy::{Class, Classify, ErrorBody, Outcome, Verdict};
+use http_retry_rules::ReadBody;
 
 /// A classifier that judges the responses of LLM APIs by status, headers and body: a 429 may mean "wait 20 s" or "your
 /// account is out of money", and a 200 or a 400 can hide a throttle.

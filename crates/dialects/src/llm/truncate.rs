@@ -11,6 +11,7 @@ use crate::dialect::{TokenCounts, context_counts, limit_and_requested};
 use headers::{fix_headers, may_cut};
 use http_retry_core::adapter::{Rewrite, RewriteBody, Rewritten};
 use http_retry_core::policy::{Decimal, ErrorBody, Outcome, Reason};
+use http_retry_rules::ReadBody;
 use scan::{Span, Text};
 
 /// A rewrite that cuts the longest text of a request that is too long for the model: to limit / actual x 0.9 if the

@@ -1,6 +1,7 @@
 //! Conditions on the content of a response: a part of a header, a location in a JSON body, an element of an XML one.
 
 use super::{Condition, Test, Value, ValueTest};
+use crate::error_body::ReadBody;
 use http::HeaderName;
 use http_retry_core::ConfigError;
 #[cfg(feature = "json")]
@@ -212,7 +213,7 @@ impl Condition {
     }
 
     /// Holds if the first element of this name in an XML error body has one of these texts, as
-    /// [`ErrorBody::xml`](http_retry_core::policy::ErrorBody::xml) finds it.
+    /// [`ReadBody::xml`] finds it.
     ///
     /// ```
     /// use http_retry::rules::Condition;

@@ -5,6 +5,7 @@ use crate::server::{BodyEnd, Server, Step};
 use http_retry_core::adapter::{Rewrite, RewriteBody, Rewritten};
 use http_retry_core::policy::{Classify, Verdict};
 use http_retry_core::{Class, ErrorKind, Outcome, Reach};
+use http_retry_rules::ReadBody;
 use http_retry_ureq::{Retries, RetryPolicy, RetryReport, StopReason};
 use std::io::{self, Read};
 use std::time::Duration;

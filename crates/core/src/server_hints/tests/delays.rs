@@ -407,12 +407,12 @@ proptest::proptest! {
         let wanted = Duration::from_secs(seconds).saturating_add(Duration::from_millis(millis));
         proptest::prop_assert_eq!(crate::server_hints::duration::header_duration(&text), Some(wanted));
         let prose = format!("Please try again in {text}. Thank you");
-        proptest::prop_assert_eq!(crate::server_hints::delay_in_prose(&prose), Some(wanted));
+        proptest::prop_assert_eq!(crate::server_hints::prose::delay_in_prose(&prose), Some(wanted));
     }
 
     #[test]
     fn no_text_panics(text: String) {
         let _ = crate::server_hints::duration::header_duration(&text);
-        let _ = crate::server_hints::delay_in_prose(&text);
+        let _ = crate::server_hints::prose::delay_in_prose(&text);
     }
 }

@@ -18,7 +18,7 @@ use http_retry_core::adapter::RetryTime;
 use http_retry_core::policy::{
     Class, Classify, ErrorBody, Outcome, Reach, Reason, Scope, Unit, Verdict,
 };
-use http_retry_rules::Condition;
+use http_retry_rules::{Condition, ReadBody};
 use std::sync::LazyLock;
 use std::time::Duration;
 use tokens::TokenKind;

@@ -2,8 +2,8 @@ use crate::dialect::{Dialect, Row};
 use http::{HeaderMap, Method, StatusCode};
 use http_retry_core::adapter::Evidence;
 use http_retry_core::policy::{Class, Classify, ErrorBody, Outcome, RequestLine};
-use http_retry_core::testing::body_work;
 use http_retry_rules::Condition;
+use http_retry_rules::body_work;
 use std::collections::BTreeSet;
 
 /// Rows that stop and stand behind one that retries, of whose answers some are theirs too; and why.

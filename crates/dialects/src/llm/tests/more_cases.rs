@@ -5,6 +5,7 @@ use crate::llm::LlmClassifier;
 use crate::llm::truncate::is_too_long;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use http_retry_core::policy::{Class, Classify, ErrorBody, Outcome, Reach, Reason, Scope, Verdict};
+use http_retry_rules::ReadBody;
 use serde_json::Value;
 use std::time::Duration;
 

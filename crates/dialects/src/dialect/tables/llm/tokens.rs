@@ -2,6 +2,7 @@
 
 use http::HeaderMap;
 use http_retry_core::policy::{ErrorBody, Outcome};
+use http_retry_rules::ReadBody;
 
 /// The meaning of one code token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,7 +138,7 @@ fn all(headers: Option<&HeaderMap>, body: Option<&ErrorBody>) -> u32 {
         let kinds = body.labels().iter().filter_map(|token| kind(token));
         TokenKinds(kinds.fold(0, |bits, kind| bits | bit(kind)))
     };
-    body.map_or(0, |body| body.memoize(of_body).0) | head.map_or(0, bit)
+    body.map_or(0, |body| body.keep(of_body).0) | head.map_or(0, bit)
 }
 
 /// Kinds of tokens, a bit for each.

@@ -5,22 +5,26 @@ pub(super) mod visitor;
 
 pub(super) use unambiguous::is_unambiguous;
 
-use super::{Content, Pointer, work};
+use super::{Content, json_in, work};
+use http_retry_core::policy::{ErrorBody, Pointer};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 use visitor::{MAX_NESTING, ValueVisitor};
 
 /// The pointers that classifiers named in advance, and the values at them.
-#[derive(Clone, Default)]
 pub(super) struct Findings(Vec<Pointer>, Hits);
 
 impl Findings {
-    /// Looks up these pointers in one walk. Those beyond [`MAX_POINTERS`] are looked up on demand.
-    pub(super) fn find(&mut self, json: &str, pointers: &[Pointer]) {
+    /// Looks up the pointers in one walk. Those beyond [`MAX_POINTERS`] are looked up on demand.
+    pub(super) fn of(body: &ErrorBody) -> Self {
+        let pointers = body.pointers();
         let pointers = pointers.get(..MAX_POINTERS).unwrap_or(pointers);
-        if !pointers.is_empty() {
-            *self = Self(pointers.to_vec(), find(json, pointers));
-        }
+        let hits = if pointers.is_empty() {
+            Hits::default()
+        } else {
+            find(json_in(body.text()), pointers)
+        };
+        Self(pointers.to_vec(), hits)
     }
 
     /// Returns the values at a pointer, with `None` for a list, an object and a text that is too long.
@@ -140,7 +144,7 @@ impl Walk<'_> {
         // Collected, since `active` borrows `self`.
         let ending: Vec<usize> = self
             .active()
-            .filter(|(_, pointer)| pointer.len() == self.depth)
+            .filter(|(_, pointer)| pointer.tokens().len() == self.depth)
             .map(|(at, _)| at)
             .collect();
         let scalar = scalar.filter(|text| text.len() <= MAX_SCALAR_BYTES);
@@ -159,7 +163,7 @@ impl Walk<'_> {
         work::add(self.pointers.len());
         let leading = self
             .active()
-            .filter(|(_, pointer)| pointer.leads_into(self.depth, key));
+            .filter(|(_, pointer)| leads_into(pointer, self.depth, key));
         leading.fold(0, |bits, (at, _)| bits | bit(at))
     }
 
@@ -172,6 +176,12 @@ impl Walk<'_> {
             nesting: self.nesting,
         }
     }
+}
+
+/// Returns `true` if the token at this depth matches this member or item.
+fn leads_into(pointer: &Pointer, depth: usize, key: &str) -> bool {
+    let token = pointer.tokens().get(depth);
+    token.is_some_and(|token| &**token == "*" || &**token == key)
 }
 
 impl<'de> DeserializeSeed<'de> for Walk<'_> {
@@ -219,7 +229,9 @@ impl<'de> Visitor<'de> for Walk<'_> {
         let inner = text.trim_start();
         // Only a pointer that leads further needs the JSON inside. Each level reads its text again, so they are
         // bounded.
-        let leading = self.active().filter(|(_, to)| to.len() > self.depth);
+        let leading = self
+            .active()
+            .filter(|(_, to)| to.tokens().len() > self.depth);
         let leading = leading.fold(0, |bits, (at, _)| bits | bit(at));
         if leading != 0 && self.nesting < MAX_NESTING && inner.starts_with(['{', '[']) {
             let nesting = self.nesting.saturating_add(1);

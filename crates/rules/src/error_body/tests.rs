@@ -312,8 +312,7 @@ fn tokens_in_a_message_of_broken_json_are_not_certain() {
 fn a_body_is_read_by_the_first_who_looks_at_it_and_once() {
     let json = br#"{"error": {"code": "busy"}, "message": "try again in 3 s"}"#;
     let mut body = ErrorBody::default();
-    // Only the copy of the bytes.
-    assert_eq!(work::of(|| body = ErrorBody::read(json)), json.len());
+    assert_eq!(work::of(|| body = ErrorBody::read(json)), 0);
     assert!(work::of(|| assert_eq!(body.codes(), ["busy"])) > 0);
     assert_eq!(work::of(|| assert!(!body.labels().is_empty())), 0);
 }

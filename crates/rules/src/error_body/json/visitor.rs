@@ -2,7 +2,8 @@
 
 use super::unambiguous::is_unambiguous;
 use crate::error_body::{Content, FieldTimes, work};
-use crate::server_hints::{RetryTime, Unit};
+use http_retry_core::adapter::RetryTime;
+use http_retry_core::policy::Unit;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 use std::time::Duration;
@@ -214,6 +215,7 @@ impl FieldTimes {
         match time {
             RetryTime::In(delay) => self.delay = self.delay.max(Some(delay)),
             RetryTime::At(date) => self.date = self.date.max(Some(date)),
+            _ => {}
         }
     }
 }
