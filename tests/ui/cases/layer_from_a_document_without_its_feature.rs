@@ -1,4 +1,4 @@
-//~ named `from_config` found for struct `RetryLayer`
+//~ named `from_config` found for struct `RetryLayer
 
 use http_retry::tower::RetryLayer;
 
