@@ -144,7 +144,9 @@ impl Exchange {
         self.settings.facts = Some(head.facts());
         let one_budget = matches!(engine.budgets_of(&self.route), Budgets::One(_));
         let is_named = || is_logged() && !self.settings.is_passthrough() && !policy.is_off();
-        if !one_budget || policy.asks_for_the_request() || is_named() {
+        // Nothing pays for a request that is never sent again.
+        let has_own_budget = !one_budget && self.mark.repeats();
+        if has_own_budget || policy.asks_for_the_request() || is_named() {
             self.keep_line(head);
         }
     }

@@ -127,3 +127,12 @@ fn without_a_budget_no_tokens_are_told() {
     assert_eq!(report.tokens_left(), None);
     assert!(!report.to_string().contains("Tokens"), "{report}");
 }
+
+#[test]
+fn a_request_that_is_never_repeated_names_no_budget() {
+    let report = |policy| silent(&RetryLayer::new(policy).runtime(ManualRuntime::new()));
+    let repeated = report(jittered());
+    assert!(repeated.budget().is_some() && repeated.tokens_left().is_some());
+    let never = report(RetryPolicy::never());
+    assert_eq!((never.budget(), never.tokens_left()), (None, None));
+}

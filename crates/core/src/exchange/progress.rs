@@ -122,7 +122,11 @@ impl Exchange {
         let operation = self.settings.operation();
         let gate_of_operation = || Some(engine.gate_key_of_operation(&route, operation?));
         Progress {
-            budget: engine.budget_of(&route, || subject.service),
+            budget: if self.settings.may_retry(&route) {
+                engine.budget_of(&route, || subject.service)
+            } else {
+                RetryBudget::unlimited()
+            },
             session: session.of_request(line),
             recorder,
             head: head.filter(|_| route.keeps_head()).map(KeptHead::new),

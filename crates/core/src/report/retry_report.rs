@@ -156,14 +156,14 @@ impl RetryReport {
     }
 
     /// Returns the tokens in the budget when the request stopped. Returns `None` for
-    /// [`RetryBudget::unlimited`](crate::RetryBudget::unlimited).
+    /// [`RetryBudget::unlimited`](crate::RetryBudget::unlimited), and for a request that is never repeated.
     #[must_use]
     pub fn tokens_left(&self) -> Option<Decimal> {
         self.tokens_left
     }
 
     /// Returns the name of the budget that paid for the retries ([`RetryBudget::name`](crate::RetryBudget::name)), or
-    /// `None` if it is unlimited.
+    /// `None` if it is unlimited, and for a request that is never repeated.
     #[must_use]
     pub fn budget(&self) -> Option<&str> {
         self.budget.as_deref()
