@@ -118,6 +118,10 @@ impl<F: Fn(&RetryEvent<'_>)> OnEvent for F {}
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct RetryEvent<'a> {
+    /// The number of the call, the same for all of its attempts. No other call of this process has it, and log lines and
+    /// spans carry it as `call`. Numbers begin at 1 and grow; calls that nobody observes may leave gaps. `None` for an
+    /// event of a download, whose requests are calls of their own, and for one of a fleet.
+    pub call: Option<u64>,
     /// The request's service: its given name, else host and port; empty if it has neither.
     pub service: &'a str,
     /// The request's method; `None` for an operation that is not HTTP, and for an event of a fleet.
@@ -145,6 +149,7 @@ impl<'a> RetryEvent<'a> {
 
     fn of_service(service: &'a str, at: Duration, kind: RetryEventKind<'a>) -> Self {
         Self {
+            call: None,
             service,
             method: None,
             at,

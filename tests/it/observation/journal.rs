@@ -37,9 +37,13 @@ impl fmt::Display for Fields {
     }
 }
 
-/// A line for each span, when it closes, and for each event, when it happens.
+/// A line for each span, when it closes, and for each event, when it happens. The numbers of the calls are listed apart,
+/// since no test can know them.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Journal(Arc<Mutex<Vec<String>>>);
+pub(crate) struct Journal {
+    lines: Arc<Mutex<Vec<String>>>,
+    calls: Arc<Mutex<Vec<String>>>,
+}
 
 impl Journal {
     /// Listens to what the thread does in `run`.
@@ -64,11 +68,21 @@ impl Journal {
     }
 
     pub(super) fn lines(&self) -> Vec<String> {
-        self.0.lock().unwrap().clone()
+        self.lines.lock().unwrap().clone()
+    }
+
+    /// Returns the number of the call of each line that has one.
+    pub(super) fn calls(&self) -> Vec<String> {
+        self.calls.lock().unwrap().clone()
     }
 
     pub(super) fn write(&self, line: impl Into<String>) {
-        self.0.lock().unwrap().push(line.into());
+        self.lines.lock().unwrap().push(line.into());
+    }
+
+    fn note_call(&self, fields: &mut Fields) {
+        let call = fields.0.remove("call");
+        self.calls.lock().unwrap().extend(call);
     }
 }
 
@@ -88,6 +102,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Journal {
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
         let mut fields = Fields::default();
         event.record(&mut fields);
+        self.note_call(&mut fields);
         let message = fields.0.remove("message").unwrap_or_default();
         let inside = context.event_span(event).map(|span| span.name());
         let inside = inside.map_or_else(String::new, |name| format!(" inside {name}"));
@@ -97,7 +112,8 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Journal {
 
     fn on_close(&self, id: Id, context: Context<'_, S>) {
         let span = context.span(&id).unwrap();
-        let fields = span.extensions().get::<Fields>().cloned().unwrap();
+        let mut fields = span.extensions().get::<Fields>().cloned().unwrap();
+        self.note_call(&mut fields);
         self.write(format!("{}:{fields}", span.name()));
     }
 }

@@ -64,6 +64,44 @@ fn a_request_that_asks_for_nothing_has_the_same_spans() {
 }
 
 #[test]
+fn the_events_spans_and_log_lines_of_a_call_have_its_number() {
+    let mut earlier = 0;
+    let down = || Script::new().status(503).status(503);
+    let run_by_tower: fn(Numbers, Script) = |numbers, script| {
+        by_tower(&layer().observer(numbers), script);
+    };
+    let run_by_reqwest: fn(Numbers, Script) = |numbers, script| {
+        by_reqwest(middleware().observer(numbers), script);
+    };
+    for run in [run_by_tower, run_by_reqwest] {
+        // Three attempts, two retries; the other fails after five attempts and four retries.
+        for (script, of_events, of_lines) in [
+            (troubled(), 9, 5),
+            (down().status(503).status(503).status(503), 15, 10),
+        ] {
+            let (numbers, journal) = (Numbers::default(), Journal::default());
+            journal.listen(|| run(numbers.clone(), script));
+            let numbers = numbers.0.lock().unwrap().clone();
+            let call = numbers[0].unwrap();
+            assert!(call > earlier, "{call} after {earlier}");
+            assert_eq!(numbers, vec![Some(call); of_events]);
+            assert_eq!(journal.calls(), vec![call.to_string(); of_lines]);
+            earlier = call;
+        }
+    }
+}
+
+/// The number of the call of each event.
+#[derive(Clone, Default)]
+struct Numbers(Arc<Mutex<Vec<Option<u64>>>>);
+
+impl Observer for Numbers {
+    fn on_event(&self, event: &RetryEvent<'_>) {
+        self.0.lock().unwrap().push(event.call);
+    }
+}
+
+#[test]
 fn a_success_at_once_is_one_span_and_no_log_line() {
     let (lines, _) = Journal::of(|| by_reqwest(middleware(), Script::new().status(204)));
     let only = "http.attempt: http.request.method=GET http.response.status_code=204 otel.kind=client otel.name=GET \

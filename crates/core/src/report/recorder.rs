@@ -9,10 +9,13 @@ use crate::policy::{Class, DelaySource, ErrorKind, Moment, Outcome, ResumeFailur
 use http::uri::Authority;
 use http::{Method, Uri};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The unfinished report of one request, and its observers.
 pub struct ReportRecorder {
+    /// The number of the call in this process.
+    call: u64,
     subject: Subject,
     observers: Arc<[Arc<dyn Observer>]>,
     slot: Option<ReportSlot>,
@@ -41,6 +44,7 @@ impl ReportRecorder {
         started: Duration,
     ) -> Self {
         Self {
+            call: next_call(),
             subject,
             observers,
             slot,
@@ -78,7 +82,7 @@ impl ReportRecorder {
         }
         let number = self.number;
         self.emit(at, RetryEventKind::AttemptStarted { number });
-        self.span = AttemptSpan::new(&self.subject, number);
+        self.span = AttemptSpan::new(self.call, &self.subject, number);
     }
 
     /// Calls or polls a part of the attempt under way, in its span.
@@ -161,7 +165,8 @@ impl ReportRecorder {
         };
         // The event happens now, which is `delay` before `due`.
         self.emit(due.saturating_sub(delay), kind);
-        super::span::log_retry(&self.subject, paid, self.report.attempts().last());
+        let last = self.report.attempts().last();
+        super::span::log_retry(self.call, &self.subject, paid, last);
     }
 
     /// Reports that the request waited at the gate.
@@ -203,7 +208,7 @@ impl ReportRecorder {
         self.report.close(budget.tokens_at(at), name.cloned());
         self.report.set_from_elsewhere(self.moves > 0);
         self.emit(at, RetryEventKind::Stopped(&self.report));
-        super::span::log_stop(&self.subject, &self.report);
+        super::span::log_stop(self.call, &self.subject, &self.report);
         if let Some(slot) = &self.slot {
             slot.put(self.report.clone());
         }
@@ -213,8 +218,15 @@ impl ReportRecorder {
     }
 
     fn emit(&self, at: Duration, kind: RetryEventKind<'_>) {
-        self.subject.emit(&self.observers, at, kind);
+        self.subject
+            .emit(&self.observers, Some(self.call), at, kind);
     }
+}
+
+/// Returns the number of a new call. It tells calls apart and nothing more: it is neither random nor of the request.
+fn next_call() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// The service of a request.
@@ -233,8 +245,15 @@ pub struct Subject {
 
 impl Subject {
     /// Sends an event of a request for the service to observers.
-    fn emit(&self, observers: &[Arc<dyn Observer>], at: Duration, kind: RetryEventKind<'_>) {
+    fn emit(
+        &self,
+        observers: &[Arc<dyn Observer>],
+        call: Option<u64>,
+        at: Duration,
+        kind: RetryEventKind<'_>,
+    ) {
         let event = RetryEvent {
+            call,
             service: &self.service,
             method: self.method.as_ref(),
             at,
@@ -333,6 +352,7 @@ impl DownloadRecorder {
     }
 
     fn emit(&self, at: Duration, kind: RetryEventKind<'_>) {
-        self.subject.emit(&self.observers, at, kind);
+        // A download consists of several calls, each with its own number.
+        self.subject.emit(&self.observers, None, at, kind);
     }
 }

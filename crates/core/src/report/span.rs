@@ -42,13 +42,14 @@ mod on {
 
     impl AttemptSpan {
         /// Creates the span of the attempt with this number.
-        pub(crate) fn new(subject: &Subject, number: u32) -> Self {
+        pub(crate) fn new(call: u64, subject: &Subject, number: u32) -> Self {
             let method = subject.method.as_ref();
             let is_known = method.is_none_or(is_known);
             let named = method.map(Method::as_str);
             let span = tracing::info_span!(
                 target: "http_retry",
                 "http.attempt",
+                call,
                 "otel.kind" = method.map(|_| "client"),
                 // The conventions name no other method, so that there are not too many.
                 "otel.name" = if is_known { named } else { Some("HTTP") },
@@ -102,12 +103,18 @@ mod on {
         KNOWN.contains(&method.as_str())
     }
 
-    pub(crate) fn log_retry(subject: &Subject, paid: &PaidRetry, last: Option<&AttemptReport>) {
+    pub(crate) fn log_retry(
+        call: u64,
+        subject: &Subject,
+        paid: &PaidRetry,
+        last: Option<&AttemptReport>,
+    ) {
         let last = AttemptFields::from_report(last);
         tracing::event!(
             target: "http_retry",
             tracing::Level::WARN,
             {
+                call,
                 service = &*subject.service,
                 "http.request.method" = subject.method.as_ref().map(http::Method::as_str),
                 "server.address" = subject.address(),
@@ -129,7 +136,7 @@ mod on {
 
     /// Logs a call that stops without success. Not logged are calls without a retry whose response is not retryable,
     /// and calls whose retries are off or left to another layer.
-    pub(crate) fn log_stop(subject: &Subject, report: &RetryReport) {
+    pub(crate) fn log_stop(call: u64, subject: &Subject, report: &RetryReport) {
         let retries = report.attempts().len().saturating_sub(1);
         // These went as the caller or its settings wanted, so a warning would be noise.
         let is_expected = match report.stop() {
@@ -150,6 +157,7 @@ mod on {
             target: "http_retry",
             tracing::Level::WARN,
             {
+                call,
                 stop = report.stop().as_str(),
                 stopped_by = report.stopped_by(),
                 service = &*subject.service,
@@ -284,7 +292,7 @@ mod on {
     impl AttemptSpan {
         #[inline]
         #[must_use]
-        pub(crate) fn new(_: &Subject, _: u32) -> Self {
+        pub(crate) fn new(_: u64, _: &Subject, _: u32) -> Self {
             Self {}
         }
 
@@ -302,9 +310,9 @@ mod on {
         pub(crate) fn ended(self, _: &Outcome<'_>) {}
     }
 
-    pub(crate) fn log_retry(_: &Subject, _: &PaidRetry, _: Option<&AttemptReport>) {}
+    pub(crate) fn log_retry(_: u64, _: &Subject, _: &PaidRetry, _: Option<&AttemptReport>) {}
 
-    pub(crate) fn log_stop(_: &Subject, _: &RetryReport) {}
+    pub(crate) fn log_stop(_: u64, _: &Subject, _: &RetryReport) {}
 
     pub(crate) fn log_resume(
         _: &Subject,
