@@ -8,6 +8,7 @@ use http_retry::rules::{Condition, ErrorGroup, Rule};
 use http_retry::runtime::{Runtime, Sleep};
 use std::convert::Infallible;
 use std::io;
+use tower::util::MapRequest;
 use tracing::level_filters::LevelFilter;
 
 fn troubled() -> Script {
@@ -26,11 +27,11 @@ const ATTEMPTS: [&str; 3] = [
 
 const RETRIES: [&str; 2] = [
     "WARN will retry the request: class=transient delay_ms=1000 delay_source=own http.request.method=GET \
-     http.request.resend_count=1 http.response.status_code=503 reach=answered server.address=api.example \
-     server.port=8080 service=api.example:8080",
+     http.request.resend_count=1 http.response.status_code=503 max_attempts=5 reach=answered \
+     server.address=api.example server.port=8080 service=api.example:8080 took_ms=0",
     "WARN will retry the request: class=transient delay_ms=1000 delay_source=own error.type=reset \
-     http.request.method=GET http.request.resend_count=2 reach=ambiguous server.address=api.example \
-     server.port=8080 service=api.example:8080",
+     http.request.method=GET http.request.resend_count=2 max_attempts=5 reach=ambiguous \
+     server.address=api.example server.port=8080 service=api.example:8080 took_ms=0",
 ];
 
 /// The lines of the spans, and those of the log.
@@ -170,10 +171,44 @@ fn a_warning_says_when_the_server_set_the_delay() {
     let waited = report.waited().as_millis();
     let warning = format!(
         "WARN will retry the request: class=throttled delay_ms={waited} delay_source=server http.request.method=GET \
-         http.request.resend_count=1 http.response.status_code=503 reach=answered server.address=api.example \
-         server.port=8080 service=api.example:8080"
+         http.request.resend_count=1 http.response.status_code=503 max_attempts=5 reach=answered \
+         server.address=api.example server.port=8080 service=api.example:8080 took_ms=0"
     );
     assert!(lines.contains(&warning), "{lines:?}");
+}
+
+#[test]
+fn a_warning_has_the_attempts_duration_and_the_most_attempts() {
+    let slow = Duration::from_millis(250);
+    let limited = every_second().to_builder().max_retries(2).build().unwrap();
+    let busy = Rule::when(Condition::status([429]).unwrap()).retry(limited);
+    let ruled = every_second().to_builder().rule(busy);
+    let unlimited = every_second().to_builder().max_retries(u32::MAX);
+    for (policy, status, most) in [
+        (every_second().to_builder(), 503, Some("max_attempts=5")),
+        (ruled.clone(), 429, Some("max_attempts=3")),
+        (ruled, 503, Some("max_attempts=5")),
+        (unlimited, 503, None),
+    ] {
+        let runtime = ManualRuntime::new();
+        let layer = RetryLayer::new(policy.build().unwrap()).runtime(runtime.clone());
+        let script = Script::new().status(status).status(200);
+        let server = MapRequest::new(script, move |request: http::Request<String>| {
+            runtime.advance(slow);
+            request
+        });
+        let (lines, ()) = Journal::of(|| {
+            let request = http::Request::get(URL).body(String::new()).unwrap();
+            let call = layer.layer(server).oneshot(request);
+            call.now_or_never().unwrap().unwrap();
+        });
+        let (_, logged) = sorted(lines);
+        assert_eq!(logged.len(), 1, "{logged:?}");
+        assert!(logged[0].ends_with(" took_ms=250"), "{logged:?}");
+        let mut words = logged[0].split(' ');
+        let found = words.find(|word| word.starts_with("max_attempts"));
+        assert_eq!(found, most, "{logged:?}");
+    }
 }
 
 #[test]
@@ -194,7 +229,7 @@ fn a_call_that_stops_without_success_is_one_warning() {
     let (_, logged) = sorted(lines);
     assert_eq!(logged.len(), 3, "{logged:?}");
     assert_eq!(logged[2], wanted);
-    let of_a_port = "server.address=api.example server.port=8080 service=orders";
+    let of_a_port = "server.address=api.example server.port=8080 service=orders took_ms=0";
     assert!(logged[0].ends_with(of_a_port), "{}", logged[0]);
 }
 

@@ -173,14 +173,16 @@ impl Progress {
         };
         // A move to another service is reported by the one that the request leaves.
         let moves = paid.plan().failover().is_some();
+        // The limit that the retry was planned by, before a move changes the session.
+        let max_attempts = self.session.max_attempts();
         if moves {
-            self.recorder.retry_scheduled(&paid, until);
+            self.recorder.retry_scheduled(&paid, until, max_attempts);
         }
         if let Err(why) = self.change(kept, paid.plan()) {
             return self.fail(why);
         }
         if !moves {
-            self.recorder.retry_scheduled(&paid, until);
+            self.recorder.retry_scheduled(&paid, until, max_attempts);
         }
         self.paid = Some(paid);
         let drain = self.engine.drain;

@@ -4,6 +4,7 @@ use super::Methods;
 use super::decision::{RuleCounters, SessionCounts, Stop};
 use super::request_facts::{RequestFacts, RequestLine};
 use super::settings::RetryOverride;
+use super::worst_case::limited;
 use crate::policy::RetryPolicy;
 use crate::policy::decision::{DelaySource, RetryPlan, StopReason};
 use crate::policy::moment::{Moment, nanos, splitmix64, uniform};
@@ -497,6 +498,13 @@ impl RetrySession {
             (None, Some(own)) => own.into(),
             (None, None) => by_policy(),
         }
+    }
+
+    /// Returns the most attempts that the limit in charge allows, or `None` if there is no limit. Attempts that do not
+    /// count, such as refused ones, come on top.
+    pub(crate) fn max_attempts(&self) -> Option<u64> {
+        let retries = limited(self.max_retries(self.policy_by(self.by)));
+        retries.map(|retries| retries.saturating_add(1))
     }
 
     pub(super) fn max_retries(&self, policy: &RetryPolicy) -> u32 {

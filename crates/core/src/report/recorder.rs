@@ -152,8 +152,14 @@ impl ReportRecorder {
         self.report.push(attempt);
     }
 
-    /// Reports that a paid retry will be sent at `due`.
-    pub(crate) fn retry_scheduled(&mut self, paid: &PaidRetry, due: Duration) {
+    /// Reports that a paid retry will be sent at `due`. `max_attempts` is the limit of the policy that it follows, if
+    /// there is one.
+    pub(crate) fn retry_scheduled(
+        &mut self,
+        paid: &PaidRetry,
+        due: Duration,
+        max_attempts: Option<u64>,
+    ) {
         self.delay = paid.delay();
         self.delay_source = Some(paid.source());
         let (retry, delay, source) = (paid.retry(), paid.delay(), paid.source());
@@ -166,7 +172,7 @@ impl ReportRecorder {
         // The event happens now, which is `delay` before `due`.
         self.emit(due.saturating_sub(delay), kind);
         let last = self.report.attempts().last();
-        super::span::log_retry(self.call, &self.subject, paid, last);
+        super::span::log_retry(self.call, &self.subject, paid, last, max_attempts);
     }
 
     /// Reports that the request waited at the gate.

@@ -26,6 +26,7 @@ mod on {
     use crate::policy::ResumeFailure;
     use crate::policy::{ErrorKind, StopReason};
     use http::Method;
+    use std::time::Duration;
     use tracing::field::Empty;
 
     /// Returns `true` if a subscriber is interested in the spans.
@@ -108,7 +109,9 @@ mod on {
         subject: &Subject,
         paid: &PaidRetry,
         last: Option<&AttemptReport>,
+        max_attempts: Option<u64>,
     ) {
+        let took = last.map(|last| last.took);
         let last = AttemptFields::from_report(last);
         tracing::event!(
             target: "http_retry",
@@ -126,8 +129,10 @@ mod on {
                 reach = last.reach,
                 rule = last.rule,
                 row = last.row,
+                took_ms = took.map(in_millis),
                 "http.request.resend_count" = paid.retry(),
-                delay_ms = u64::try_from(paid.delay().as_millis()).unwrap_or(u64::MAX),
+                max_attempts,
+                delay_ms = in_millis(paid.delay()),
                 delay_source = paid.source().as_str(),
             },
             "will retry the request"
@@ -210,7 +215,7 @@ mod on {
         subject: &Subject,
         (at, length): (u64, u64),
         kind: ErrorKind,
-        delay: std::time::Duration,
+        delay: Duration,
     ) {
         tracing::event!(
             target: "http_retry",
@@ -222,10 +227,14 @@ mod on {
                 "error.type" = kind.as_str(),
                 at,
                 length,
-                delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+                delay_ms = in_millis(delay),
             },
             "will resume the download"
         );
+    }
+
+    fn in_millis(time: Duration) -> u64 {
+        u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
     }
 
     /// Warns of a setting that has no effect, or hardly the intended one.
@@ -310,7 +319,14 @@ mod on {
         pub(crate) fn ended(self, _: &Outcome<'_>) {}
     }
 
-    pub(crate) fn log_retry(_: u64, _: &Subject, _: &PaidRetry, _: Option<&AttemptReport>) {}
+    pub(crate) fn log_retry(
+        _: u64,
+        _: &Subject,
+        _: &PaidRetry,
+        _: Option<&AttemptReport>,
+        _: Option<u64>,
+    ) {
+    }
 
     pub(crate) fn log_stop(_: u64, _: &Subject, _: &RetryReport) {}
 
