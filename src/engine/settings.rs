@@ -80,6 +80,24 @@ macro_rules! engine_settings {
             self.with(|engine| engine.observe(observer))
         }
 
+        /// Logs retries at this level, with the feature `tracing`. Default `WARN`.
+        ///
+        /// At `DEBUG`, a log at `WARN` still has a line for each call that fails in the end, and none for a retry that
+        /// helped. The other lines keep their levels.
+        ///
+        /// ```
+        /// use http_retry::RetryPolicy;
+        /// use http_retry::report::Level;
+        /// use http_retry::tower::RetryLayer;
+        ///
+        /// let layer = RetryLayer::new(RetryPolicy::background()).retry_level(Level::DEBUG);
+        /// ```
+        #[cfg(feature = "tracing")]
+        #[must_use]
+        pub fn retry_level(self, level: crate::report::Level) -> Self {
+            self.with(|engine| engine.set_retry_level(level))
+        }
+
         http_retry_core::setting_names! { crate::engine::policy_settings }
 
         fn with(mut self, change: impl FnOnce(&mut crate::engine::Engine)) -> Self {

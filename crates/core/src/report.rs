@@ -21,6 +21,8 @@ pub use metrics::MetricsObserver;
 pub(crate) use recorder::Subject;
 pub use retry_report::{AttemptReport, ReportSlot, RetryReport};
 pub(crate) use span::{AttemptSpan, warn_of_misuse};
+#[cfg(feature = "tracing")]
+pub use tracing::Level;
 
 use crate::named::named;
 use crate::policy::{DelaySource, ErrorKind, ResumeFailure};

@@ -104,6 +104,15 @@ impl Retries {
         self
     }
 
+    /// Logs retries at this level, with the feature `tracing`. Default `WARN`. At `DEBUG`, a log at `WARN` still has a
+    /// line for each call that fails in the end, and none for a retry that helped.
+    #[cfg(feature = "tracing")]
+    #[must_use]
+    pub fn retry_level(mut self, level: http_retry_core::report::Level) -> Self {
+        self.engine.set_retry_level(level);
+        self
+    }
+
     /// Takes time, sleep and randomness from this runtime, such as `ManualRuntime` in a test. Its sleep must complete
     /// when it is polled, or wake its task from another thread. Default: the system's clock, and a wait that blocks the
     /// thread. It has the epoch of `TokioRuntime`, so that clients on both may share a budget and a gate.

@@ -9,6 +9,7 @@ use http_retry::runtime::{Runtime, Sleep};
 use std::convert::Infallible;
 use std::io;
 use tower::util::MapRequest;
+use tracing::Level;
 use tracing::level_filters::LevelFilter;
 
 fn troubled() -> Script {
@@ -208,6 +209,31 @@ fn a_warning_has_the_attempts_duration_and_the_most_attempts() {
         let mut words = logged[0].split(' ');
         let found = words.find(|word| word.starts_with("max_attempts"));
         assert_eq!(found, most, "{logged:?}");
+    }
+}
+
+#[test]
+fn retries_are_logged_at_the_level_that_is_set() {
+    let down = || {
+        let twice = Script::new().status(503).status(503);
+        twice.status(503).status(503).status(503)
+    };
+    for level in [
+        Level::ERROR,
+        Level::WARN,
+        Level::INFO,
+        Level::DEBUG,
+        Level::TRACE,
+    ] {
+        let (by_tower, _) = Journal::of(|| by_tower(&layer().retry_level(level), down()));
+        let (by_reqwest, _) = Journal::of(|| by_reqwest(middleware().retry_level(level), down()));
+        for lines in [by_tower, by_reqwest] {
+            let (_, logged) = sorted(lines);
+            let retry = format!("{level} will retry the request:");
+            let retries = logged.iter().take_while(|line| line.starts_with(&retry));
+            assert_eq!(retries.count(), 4, "{logged:?}");
+            assert!(logged[4].starts_with("WARN stopped"), "{logged:?}");
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::gate::{Gate, GateKey};
 use crate::nested::Redirects;
 use crate::policy::{RetryPolicy, RetrySession};
 use crate::report::Observer;
-use crate::report::span::{is_traced, warn_of_misuse};
+use crate::report::span::{RetryLevel, is_traced, warn_of_misuse};
 use crate::route::{RequestHead, Route, Router, SharedServices};
 use crate::runtime::{Runtime, within};
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -42,6 +42,8 @@ pub struct Engine {
     pub idempotency_keys: bool,
     /// The header for the number of the attempt.
     pub attempt_header: Option<HeaderName>,
+    /// The level of the log lines on retries.
+    pub(crate) retry_level: RetryLevel,
     /// The budgets set by hand, which pay if the document names none.
     budget: Option<Budgets>,
     /// The budgets and gates shared with other processes.
@@ -123,6 +125,7 @@ impl Engine {
             redirects: Redirects::default(),
             idempotency_keys: false,
             attempt_header: None,
+            retry_level: RetryLevel::default(),
             budget: None,
             fleet: None,
             has_budget: false,
@@ -145,6 +148,12 @@ impl Engine {
     pub fn observe(&mut self, observer: impl Observer) {
         let new: Arc<dyn Observer> = Arc::new(observer);
         self.observers = self.observers.iter().cloned().chain([new]).collect();
+    }
+
+    /// Sets the level of the log lines on retries.
+    #[cfg(feature = "tracing")]
+    pub fn set_retry_level(&mut self, level: crate::report::Level) {
+        self.retry_level = level.into();
     }
 
     /// Returns the route of a request, which may name its service.

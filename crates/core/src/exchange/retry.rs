@@ -176,13 +176,15 @@ impl Progress {
         // The limit that the retry was planned by, before a move changes the session.
         let max_attempts = self.session.max_attempts();
         if moves {
-            self.recorder.retry_scheduled(&paid, until, max_attempts);
+            self.recorder
+                .retry_scheduled(&paid, until, max_attempts, self.engine.retry_level);
         }
         if let Err(why) = self.change(kept, paid.plan()) {
             return self.fail(why);
         }
         if !moves {
-            self.recorder.retry_scheduled(&paid, until, max_attempts);
+            self.recorder
+                .retry_scheduled(&paid, until, max_attempts, self.engine.retry_level);
         }
         self.paid = Some(paid);
         let drain = self.engine.drain;

@@ -1,5 +1,6 @@
 //! The recorders of a request and of a download: the report, and the events for the observers.
 
+use super::span::RetryLevel;
 use super::{
     AttemptReport, AttemptSpan, Observer, ReportSlot, RetryEvent, RetryEventKind, RetryReport,
     TextCut,
@@ -152,13 +153,14 @@ impl ReportRecorder {
         self.report.push(attempt);
     }
 
-    /// Reports that a paid retry will be sent at `due`. `max_attempts` is the limit of the policy that it follows, if
-    /// there is one.
+    /// Reports that a paid retry will be sent at `due`, with a log line at this level. `max_attempts` is the limit of the
+    /// policy that it follows, if there is one.
     pub(crate) fn retry_scheduled(
         &mut self,
         paid: &PaidRetry,
         due: Duration,
         max_attempts: Option<u64>,
+        level: RetryLevel,
     ) {
         self.delay = paid.delay();
         self.delay_source = Some(paid.source());
@@ -172,7 +174,7 @@ impl ReportRecorder {
         // The event happens now, which is `delay` before `due`.
         self.emit(due.saturating_sub(delay), kind);
         let last = self.report.attempts().last();
-        super::span::log_retry(self.call, &self.subject, paid, last, max_attempts);
+        super::span::log_retry(level, self.call, &self.subject, paid, last, max_attempts);
     }
 
     /// Reports that the request waited at the gate.

@@ -20,6 +20,15 @@ pub(crate) struct AttemptSpan {
     span: tracing::Span,
 }
 
+/// The level of the log lines on retries; `WARN` by default.
+#[derive(Clone, Copy)]
+#[cfg_attr(not(feature = "tracing"), derive(Default))]
+#[non_exhaustive]
+pub(crate) struct RetryLevel {
+    #[cfg(feature = "tracing")]
+    level: tracing::Level,
+}
+
 #[cfg(feature = "tracing")]
 mod on {
     use super::*;
@@ -27,6 +36,7 @@ mod on {
     use crate::policy::{ErrorKind, StopReason};
     use http::Method;
     use std::time::Duration;
+    use tracing::Level;
     use tracing::field::Empty;
 
     /// Returns `true` if a subscriber is interested in the spans.
@@ -104,7 +114,33 @@ mod on {
         KNOWN.contains(&method.as_str())
     }
 
+    impl From<Level> for RetryLevel {
+        fn from(level: Level) -> Self {
+            Self { level }
+        }
+    }
+
+    impl Default for RetryLevel {
+        fn default() -> Self {
+            Self::from(Level::WARN)
+        }
+    }
+
+    /// Logs a line at a level that is not known until now: `tracing` wants a constant.
+    macro_rules! event_at {
+        ($level:expr, $($line:tt)+) => {
+            match $level {
+                Level::ERROR => tracing::event!(target: "http_retry", Level::ERROR, $($line)+),
+                Level::WARN => tracing::event!(target: "http_retry", Level::WARN, $($line)+),
+                Level::INFO => tracing::event!(target: "http_retry", Level::INFO, $($line)+),
+                Level::DEBUG => tracing::event!(target: "http_retry", Level::DEBUG, $($line)+),
+                _ => tracing::event!(target: "http_retry", Level::TRACE, $($line)+),
+            }
+        };
+    }
+
     pub(crate) fn log_retry(
+        level: RetryLevel,
         call: u64,
         subject: &Subject,
         paid: &PaidRetry,
@@ -113,9 +149,8 @@ mod on {
     ) {
         let took = last.map(|last| last.took);
         let last = AttemptFields::from_report(last);
-        tracing::event!(
-            target: "http_retry",
-            tracing::Level::WARN,
+        event_at!(
+            level.level,
             {
                 call,
                 service = &*subject.service,
@@ -320,6 +355,7 @@ mod on {
     }
 
     pub(crate) fn log_retry(
+        _: RetryLevel,
         _: u64,
         _: &Subject,
         _: &PaidRetry,
