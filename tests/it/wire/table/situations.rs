@@ -167,6 +167,6 @@ pub(crate) async fn full() -> Situation {
     let address = listener.local_addr().unwrap();
     let first = TcpStream::connect(address).await.unwrap();
     let server = Server::Full((listener, first));
-    Situation::new("never accepted", format!("http://{address}/"), server)
+    Situation::new("never accepted", format!("http://{address}/table"), server)
         .with(|kit| kit.limited = Limited::Connecting)
 }

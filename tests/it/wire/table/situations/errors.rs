@@ -32,8 +32,11 @@ async fn connecting() -> Vec<Situation> {
     let stall = Situation::greeting("no connection in time", Greeting::Stall, trust()).await;
     vec![
         refusing("connection refused"),
-        unnamed("DNS failure", &format!("http://{host}/")),
-        unnamed("a host name that cannot be", &format!("https://{host}/")),
+        unnamed("DNS failure", &format!("http://{host}/table")),
+        unnamed(
+            "a host name that cannot be",
+            &format!("https://{host}/table"),
+        ),
         stall.with(|kit| kit.limited = Limited::Connecting),
         Situation::greeting("TLS handshake closed", Greeting::CutHandshake, trust()).await,
         Situation::greeting("TLS handshake reset", Greeting::ResetHandshake, trust()).await,
@@ -245,7 +248,7 @@ async fn leading(name: &'static str, url: &str, place: impl Any) -> Situation {
 
 fn refusing(name: &'static str) -> Situation {
     let (socket, address) = nobody();
-    let url = format!("http://{address}/");
+    let url = format!("http://{address}/table");
     Situation::new(name, url, Server::Other(Box::new(socket)))
 }
 
@@ -261,6 +264,6 @@ async fn reset_unread(name: &'static str) -> Situation {
         stream.set_zero_linger().unwrap();
     });
     let listening = listening.await;
-    let url = format!("http://{}/", listening.address);
+    let url = format!("http://{}/table", listening.address);
     Situation::new(name, url, Server::Other(Box::new(listening)))
 }

@@ -38,7 +38,7 @@ pub(super) async fn all() -> Vec<Situation> {
         rows.push(by_socks(name, refusal).await);
     }
     for (name, kind) in connectors {
-        let failing = Situation::new(name, "http://127.0.0.1/", Server::Other(Box::new(())));
+        let failing = Situation::new(name, "http://127.0.0.1/table", Server::Other(Box::new(())));
         rows.push(failing.with(|kit| kit.through = Through::Failing(kind)));
     }
     rows
@@ -48,7 +48,7 @@ pub(super) async fn all() -> Vec<Situation> {
 async fn connect(name: &'static str, act: Act) -> Situation {
     let proxy = FaultServer::start(vec![act; MANY]).await;
     let address = proxy.address().to_string();
-    let situation = Situation::new(name, "https://127.0.0.1/", Server::Fault(proxy));
+    let situation = Situation::new(name, "https://127.0.0.1/table", Server::Fault(proxy));
     situation
         .counted(true)
         .with(|kit| kit.through = Through::Tunnel(address))
@@ -69,7 +69,11 @@ async fn by_socks(name: &'static str, refusal: Socks) -> Situation {
     };
     let proxy = Listening::start(refuses).await;
     let address = proxy.address.to_string();
-    let situation = Situation::new(name, "http://127.0.0.1/", Server::Other(Box::new(proxy)));
+    let situation = Situation::new(
+        name,
+        "http://127.0.0.1/table",
+        Server::Other(Box::new(proxy)),
+    );
     situation.with(|kit| kit.through = Through::Socks(address))
 }
 
