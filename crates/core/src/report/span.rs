@@ -55,7 +55,8 @@ mod on {
         /// Creates the span of the attempt with this number.
         pub(crate) fn new(call: u64, subject: &Subject, number: u32) -> Self {
             let method = subject.method.as_ref();
-            let is_known = method.is_none_or(is_known);
+            // Asked only if somebody listens.
+            let is_known = || method.is_none_or(is_known);
             let named = method.map(Method::as_str);
             let span = tracing::info_span!(
                 target: "http_retry",
@@ -63,9 +64,9 @@ mod on {
                 call,
                 "otel.kind" = method.map(|_| "client"),
                 // The conventions name no other method, so that there are not too many.
-                "otel.name" = if is_known { named } else { Some("HTTP") },
-                "http.request.method" = if is_known { named } else { Some("_OTHER") },
-                "http.request.method_original" = named.filter(|_| !is_known),
+                "otel.name" = if is_known() { named } else { Some("HTTP") },
+                "http.request.method" = if is_known() { named } else { Some("_OTHER") },
+                "http.request.method_original" = named.filter(|_| !is_known()),
                 "server.address" = subject.address(),
                 "server.port" = subject.port().or(subject.default_port),
                 // The conventions leave it out on the first attempt.
