@@ -64,6 +64,21 @@ fn main() -> Result<()> {
         ours,
         AtMost(1.10),
     );
+    table::beside("  the same; beside tower::retry", gated, peer, AtMost(0.90));
+    let observed = added("tower/observed", "tower/bare")?;
+    table::beside(
+        "  with an observer; beside tower::retry",
+        observed,
+        peer,
+        AtMost(2.0),
+    );
+    let slot = added("tower/slot", "tower/bare, slot")?;
+    table::beside(
+        "  with a report slot; beside tower::retry",
+        slot,
+        peer,
+        AtMost(2.0),
+    );
     #[cfg(feature = "redis")]
     in_fleet("tower", gated)?;
     per_service("tower", gated)?;
@@ -78,7 +93,7 @@ fn main() -> Result<()> {
     let peer_retries = callgrind::per_call("tower/tower::retry, retried")? - two;
     let retries = callgrind::per_call("tower/retried")? - two;
     let what = "tower, a retry without a wait";
-    table::beside(what, retries, peer_retries, AtMost(1.5));
+    table::beside(what, retries, peer_retries, AtMost(3.0));
     let peer = added("reqwest/reqwest-retry", "reqwest/bare")?;
     let ours = added("reqwest/http-retry", "reqwest/bare")?;
     table::beside("reqwest, reqwest-retry", ours, peer, AtMost(0.70));
