@@ -126,8 +126,8 @@ impl Wanted {
 impl Place {
     fn at(&self) -> Location {
         match self {
-            Self::Head(name) => Location::head(of(&NAMES, *name)),
-            Self::Part(name) => Location::head_part(of(&NAMES, *name), "left"),
+            Self::Head(name) => Location::header(of(&NAMES, *name)),
+            Self::Part(name) => Location::header_part(of(&NAMES, *name), "left"),
             Self::Json(pointer) => Location::json(of(&POINTERS, *pointer)),
             Self::Prose => Location::prose(),
         }
@@ -181,11 +181,11 @@ impl OwnRow {
 
 fn with(row: RowBuilder, test: &Test) -> RowBuilder {
     match test {
-        Test::Head(name, wanted) => row.head(of(&NAMES, *name), wanted.value()),
-        Test::Part(name, wanted) => row.head_part(of(&NAMES, *name), "left", wanted.value()),
+        Test::Head(name, wanted) => row.header(of(&NAMES, *name), wanted.value()),
+        Test::Part(name, wanted) => row.header_part(of(&NAMES, *name), "left", wanted.value()),
         Test::Json(pointer, wanted) => row.json(of(&POINTERS, *pointer), wanted.value()),
         Test::Xml(text) => row.xml("Code", [text.as_str()]),
-        Test::Text(text) => row.text(text),
+        Test::Text(text) => row.message(text),
         Test::Path(path) => row.path(of(&PATHS, *path)),
         Test::Keyed => row.keyed(),
     }
