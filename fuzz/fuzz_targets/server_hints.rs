@@ -121,7 +121,11 @@ impl Read {
             .iter()
             .map(HeaderValue::as_bytes)
             .collect();
-        let commas = lines.iter().copied().flatten().filter(|byte| **byte == b',');
+        let commas = lines
+            .iter()
+            .copied()
+            .flatten()
+            .filter(|byte| **byte == b',');
         if lines.len().saturating_add(commas.count()) > MOST_LINES {
             return;
         }
