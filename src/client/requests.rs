@@ -2,7 +2,6 @@
 
 use super::replay::{FirstMeasure, Measure, Replay};
 use super::saved_headers::SavedHeaders;
-use crate::route;
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
 use http_retry_core::adapter::{self, Rebase, RewriteWith, authority_of_url, public_authority};
 use std::borrow::Cow;
@@ -378,6 +377,13 @@ impl adapter::Head for Head<'_> {
         Head::authority(self)
     }
 
+    fn scheme(&self) -> Option<&str> {
+        match self.target {
+            Target::Uri(uri) => uri.scheme_str(),
+            Target::Url(url) => Some(url.scheme()),
+        }
+    }
+
     fn path(&self) -> &str {
         Head::path(self)
     }
@@ -413,19 +419,6 @@ impl adapter::Head for Head<'_> {
 
     fn extensions(&self) -> Option<&Extensions> {
         self.extensions
-    }
-
-    fn route(&self) -> route::RequestHead<'_> {
-        let scheme = match self.target {
-            Target::Uri(uri) => uri.scheme_str(),
-            Target::Url(url) => Some(url.scheme()),
-        };
-        route::RequestHead::of_parts(
-            Some(self.method),
-            scheme,
-            Head::authority(self),
-            Head::path(self),
-        )
     }
 }
 

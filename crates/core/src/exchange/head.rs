@@ -15,6 +15,9 @@ pub trait Head {
     /// Returns host and port in lower case, without user info and without the scheme's default port.
     fn authority(&self) -> Option<Cow<'_, str>>;
 
+    /// Returns the scheme, if the client names it.
+    fn scheme(&self) -> Option<&str>;
+
     /// Returns the path, without the query.
     fn path(&self) -> &str;
 
@@ -37,7 +40,10 @@ pub trait Head {
     fn extensions(&self) -> Option<&Extensions>;
 
     /// Returns the part that selects a route.
-    fn route(&self) -> RequestHead<'_>;
+    fn route(&self) -> RequestHead<'_> {
+        let (authority, path) = (self.authority(), self.path());
+        RequestHead::of_parts(Some(self.method()), self.scheme(), authority, path)
+    }
 
     /// Returns the facts, without a key in a header of the service's own.
     #[inline]
@@ -71,6 +77,10 @@ impl Head for &Parts {
         public_authority(&self.uri, || None)
     }
 
+    fn scheme(&self) -> Option<&str> {
+        self.uri.scheme_str()
+    }
+
     fn path(&self) -> &str {
         self.uri.path()
     }
@@ -97,10 +107,6 @@ impl Head for &Parts {
 
     fn extensions(&self) -> Option<&Extensions> {
         Some(&self.extensions)
-    }
-
-    fn route(&self) -> RequestHead<'_> {
-        RequestHead::new(&self.method, &self.uri)
     }
 }
 

@@ -240,7 +240,7 @@ impl RequestSettings {
             service: self.named(route, &authority),
             authority,
             method: head.map(|head| head.method().clone()),
-            default_port: head.and_then(|head| Subject::port_of(head.route().scheme())),
+            default_port: head.and_then(|head| Subject::port_of(head.scheme())),
         }
     }
 
