@@ -89,6 +89,15 @@ pub(crate) fn normal_scheme(scheme: &str) -> &str {
     }
 }
 
+/// Returns the default port of a scheme in its normal form, or an empty text if none is known.
+pub(crate) fn default_port(scheme: Option<&str>) -> &'static str {
+    match scheme {
+        Some("http") => "80",
+        Some("https") => "443",
+        _ => "",
+    }
+}
+
 /// Returns `true` if a path matches a pattern, both in their normal form. A final slash of the path does not matter,
 /// and `/v1/*` also matches `/v1`.
 pub(crate) fn matches_path(pattern: &str, path: &str) -> bool {
@@ -288,11 +297,7 @@ fn rewritten_authority<'a>(authority: &'a str, scheme: Option<&str>) -> Cow<'a, 
     let written = without_port(public);
     let port = public.get(written.len()..).unwrap_or_default();
     let port = port.trim_start_matches([':', '0']);
-    let default = match scheme.map(normal_scheme) {
-        Some("http") => "80",
-        Some("https") => "443",
-        _ => "",
-    };
+    let default = default_port(scheme.map(normal_scheme));
     let host = normal_host(written);
     let has_port = port != default && !port.is_empty();
     match host {

@@ -11,7 +11,7 @@ use crate::budget::services::Budgets;
 use crate::budget::{PaymentResult, RetryBudget, ServiceBudgets};
 use crate::gate::GateQuota;
 use crate::normal_form::{
-    authority_of_uri, matches_path, normal_authority, normal_path, normal_scheme,
+    authority_of_uri, default_port, matches_path, normal_authority, normal_path, normal_scheme,
 };
 use crate::policy::{
     Class, Moment, Outcome, RequestLine, RequestOverrides, RetryOverride, RetryPlan, RetryPolicy,
@@ -211,12 +211,8 @@ impl<'a> RequestHead<'a> {
 /// scheme's default port also matches authorities without one.
 fn matches_authority(pattern: &str, authority: &str, scheme: Option<&str>) -> bool {
     let hosts = [without_port(authority), authority];
-    let default_port = match scheme {
-        Some("https") => ":443",
-        Some("http") => ":80",
-        _ => "",
-    };
-    let host = pattern.strip_suffix(default_port);
+    let host = pattern.strip_suffix(default_port(scheme));
+    let host = host.and_then(|host| host.strip_suffix(':'));
     hosts.iter().any(|host| is_host_like(pattern, host))
         || host.is_some_and(|host| is_host_like(host, authority))
 }

@@ -6,6 +6,7 @@ use super::{
     TextCut,
 };
 use crate::budget::{PaidRetry, RetryBudget};
+use crate::normal_form::default_port;
 use crate::policy::{Class, DelaySource, ErrorKind, Moment, Outcome, ResumeFailure, StopReason};
 use http::uri::Authority;
 use http::{Method, Uri};
@@ -273,13 +274,8 @@ impl Subject {
     }
 
     /// Returns the port of a scheme.
-    #[must_use]
-    pub fn port_of(scheme: Option<&str>) -> Option<u16> {
-        match scheme? {
-            "http" => Some(80),
-            "https" => Some(443),
-            _ => None,
-        }
+    pub(crate) fn port_of(scheme: Option<&str>) -> Option<u16> {
+        default_port(scheme).parse().ok()
     }
 
     /// Returns the authority without its port.
