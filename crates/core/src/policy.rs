@@ -41,7 +41,7 @@ mod decimal;
 mod decision;
 mod explain;
 pub(crate) mod framing;
-mod moment;
+pub(crate) mod moment;
 pub(crate) mod outcome;
 mod presets;
 mod reason;

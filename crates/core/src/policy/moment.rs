@@ -88,6 +88,11 @@ pub(crate) fn nanos(nanos: u128) -> Duration {
     u64::try_from(nanos / SECOND).map_or(Duration::MAX, |seconds| Duration::new(seconds, fraction))
 }
 
+/// Returns the whole milliseconds of a duration; more than a `u64` holds count as the most.
+pub(crate) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,7 +7,7 @@ use super::settings::RetryOverride;
 use super::worst_case::limited;
 use crate::policy::RetryPolicy;
 use crate::policy::decision::{DelaySource, RetryPlan, StopReason};
-use crate::policy::moment::{Moment, nanos, splitmix64, uniform};
+use crate::policy::moment::{Moment, millis, nanos, splitmix64, uniform};
 use crate::policy::outcome::Outcome;
 use crate::policy::rules::{DecidedBy, ServerDelays};
 use crate::server_hints::ServerHints;
@@ -532,8 +532,4 @@ impl RetrySession {
             (own, until) => own.or(until),
         }
     }
-}
-
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

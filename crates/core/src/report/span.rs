@@ -32,8 +32,8 @@ pub(crate) struct RetryLevel {
 #[cfg(feature = "tracing")]
 mod on {
     use super::*;
-    use crate::policy::ResumeFailure;
-    use crate::policy::{ErrorKind, StopReason};
+    use crate::policy::moment::millis;
+    use crate::policy::{ErrorKind, ResumeFailure, StopReason};
     use http::Method;
     use std::time::Duration;
     use tracing::Level;
@@ -165,10 +165,10 @@ mod on {
                 reach = last.reach,
                 rule = last.rule,
                 row = last.row,
-                took_ms = took.map(in_millis),
+                took_ms = took.map(millis),
                 "http.request.resend_count" = paid.retry(),
                 max_attempts,
-                delay_ms = in_millis(paid.delay()),
+                delay_ms = millis(paid.delay()),
                 delay_source = paid.source().as_str(),
             },
             "will retry the request"
@@ -263,14 +263,10 @@ mod on {
                 "error.type" = kind.as_str(),
                 at,
                 length,
-                delay_ms = in_millis(delay),
+                delay_ms = millis(delay),
             },
             "will resume the download"
         );
-    }
-
-    fn in_millis(time: Duration) -> u64 {
-        u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
     }
 
     /// Warns of a setting that has no effect, or hardly the intended one.

@@ -1,11 +1,11 @@
 //! The plans of a session: its checks in order, the rules in charge, and failovers.
 
 use super::refusal::RefusalCount;
-use super::{Delay, Evaluation, RetrySession, accepted_delay, is_worth_a_wait, millis};
+use super::{Delay, Evaluation, RetrySession, accepted_delay, is_worth_a_wait};
 use crate::policy::decision::{
     Cost, DelaySource, RetryPlan, RuleCounters, SessionCounts, Stop, StopReason,
 };
-use crate::policy::moment::Moment;
+use crate::policy::moment::{Moment, millis};
 use crate::policy::outcome::Outcome;
 use crate::policy::rules::{
     Action, ConditionInput, Counter, DecidedBy, Evidence, Failover, ListMatch, OnExhausted,

@@ -1,9 +1,9 @@
 //! Reports as maps, for a log or a store.
 
 use super::{AttemptReport, RetryReport};
+use crate::policy::moment::millis;
 use crate::policy::{Class, DelaySource, ErrorKind, Reach, Reason, Scope, StopReason};
 use serde::{Serialize, Serializer};
-use std::time::Duration;
 
 /// A report as it is written.
 #[derive(Serialize)]
@@ -122,8 +122,4 @@ fn scope_name(scope: Scope) -> &'static str {
         Scope::Named(_) => "named",
         Scope::Request => "request",
     }
-}
-
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
