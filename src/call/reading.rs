@@ -1,6 +1,6 @@
 //! The part of a response's body that an exchange needs.
 
-use super::client::{Client, OpenResponse};
+use super::client::{Client, KeptResponse, OpenResponse};
 use super::{Call, Held, timeout_of};
 use crate::client::responses::Responses;
 use crate::error::LayerError;
@@ -35,7 +35,7 @@ impl<C: Client> Call<C> {
         match self.held.take().into_last() {
             Some(Ok(response)) if !(is_probe && is_late) => {
                 self.held = Held::Reading(Box::new(BodyRead {
-                    response: C::Responses::open(response),
+                    response: response.into(),
                     need,
                     seen: 0,
                     timer: None,
@@ -92,7 +92,7 @@ impl<C: Client> Call<C> {
             // The deadline may pass before the retry is sent, and the caller then gets this response.
             let is_kept = end == Inspected::AtTheEnd || exchange.has_deadline();
             if is_kept {
-                self.keep(Ok(C::Responses::close(response)));
+                self.keep(Ok(response.into()));
             }
             return Todo::Wait;
         }
@@ -104,7 +104,7 @@ impl<C: Client> Call<C> {
             BodyPart::Whole(_) => C::Responses::broken(&response, exchange.policy()),
             _ => None,
         };
-        let response = C::Responses::close(response);
+        let response: KeptResponse<C> = response.into();
         let head = C::Responses::head(&response);
         let mut result = None;
         let todo = match (need.part, broken, end) {

@@ -15,6 +15,22 @@ pub struct OpenResponse {
     response: http::Response<RetryBody<Body>>,
 }
 
+impl From<Response> for OpenResponse {
+    fn from(response: Response) -> Self {
+        let url = response.url().clone();
+        let response = http::Response::<Body>::from(response);
+        let response = response.map(|body| RetryBody::untouched(body, false));
+        Self { url, response }
+    }
+}
+
+impl From<OpenResponse> for Response {
+    fn from(open: OpenResponse) -> Self {
+        let (parts, body) = open.response.into_parts();
+        with_body(open.url, parts, body)
+    }
+}
+
 /// The strategies for responses of reqwest: either keeps their type, and loses nothing.
 trait KeepsReqwest: Sealed + Clone + Send + 'static {}
 
@@ -41,18 +57,6 @@ impl<A: KeepsReqwest> Responses<Response> for A {
 
     fn extensions_mut(kept: &mut Response) -> Option<&mut Extensions> {
         Some(kept.extensions_mut())
-    }
-
-    fn open(kept: Response) -> OpenResponse {
-        let url = kept.url().clone();
-        let response = http::Response::<Body>::from(kept);
-        let response = response.map(|body| RetryBody::untouched(body, false));
-        OpenResponse { url, response }
-    }
-
-    fn close(open: OpenResponse) -> Response {
-        let (parts, body) = open.response.into_parts();
-        with_body(open.url, parts, body)
     }
 
     fn poll_read(

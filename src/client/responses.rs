@@ -34,11 +34,11 @@ pub trait Responses<R>: sealed::Sealed + Clone + Send + 'static {
 
     /// The response as the caller gets it.
     #[doc(hidden)]
-    type Kept: Send;
+    type Kept: Send + From<Self::Open>;
 
-    /// A response whose body is being read.
+    /// A response whose body is being read. It becomes the response again, with its whole body.
     #[doc(hidden)]
-    type Open: Send;
+    type Open: Send + From<Self::Kept>;
 
     #[doc(hidden)]
     fn keep(response: R) -> Self::Kept;
@@ -56,13 +56,6 @@ pub trait Responses<R>: sealed::Sealed + Clone + Send + 'static {
 
     #[doc(hidden)]
     fn extensions_mut(kept: &mut Self::Kept) -> Option<&mut Extensions>;
-
-    #[doc(hidden)]
-    fn open(kept: Self::Kept) -> Self::Open;
-
-    /// Returns a response that was opened, with its whole body.
-    #[doc(hidden)]
-    fn close(open: Self::Open) -> Self::Kept;
 
     /// Reads a part of the body. `seen` is 0 at first, and belongs to this read.
     #[doc(hidden)]
@@ -187,14 +180,6 @@ impl<T: Send> Responses<T> for Opaque {
         None
     }
 
-    fn open(kept: T) -> T {
-        kept
-    }
-
-    fn close(open: T) -> T {
-        open
-    }
-
     fn poll_read(
         _: &mut T,
         _: &mut BodyPart,
@@ -227,14 +212,6 @@ where
 
     fn extensions_mut(kept: &mut Self::Kept) -> Option<&mut Extensions> {
         Some(kept.extensions_mut())
-    }
-
-    fn open(kept: Self::Kept) -> Self::Kept {
-        kept
-    }
-
-    fn close(open: Self::Kept) -> Self::Kept {
-        open
     }
 
     fn poll_read(
@@ -329,14 +306,6 @@ where
         Some(kept.extensions_mut())
     }
 
-    fn open(kept: Self::Kept) -> Self::Kept {
-        kept
-    }
-
-    fn close(open: Self::Kept) -> Self::Kept {
-        open
-    }
-
     fn poll_read(
         open: &mut Self::Kept,
         part: &mut BodyPart,
@@ -406,10 +375,10 @@ mod tests {
 
     /// Returns the response if it is kept.
     async fn drain<A: Responses<R>, R>(response: R, bytes: usize) -> Option<A::Kept> {
-        let mut open = A::open(A::keep(response));
+        let mut open = A::Open::from(A::keep(response));
         let (mut part, mut seen) = (BodyPart::Rest(bytes), 0);
         let end = poll_fn(|cx| A::poll_read(&mut open, &mut part, &mut seen, cx)).await;
-        (end == Inspected::AtTheEnd).then(|| A::close(open))
+        (end == Inspected::AtTheEnd).then(|| open.into())
     }
 
     fn response(version: Version, text: &'static str) -> http::Response<Full<Bytes>> {
