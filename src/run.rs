@@ -13,7 +13,6 @@ use http_retry_core::adapter::{RequestSettings, Todo};
 use http_retry_core::runtime::block_on;
 use operation::{ByFunction, ByPolicy, Operation, Repeatable};
 use std::future::{Future, ready};
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// Retries async operations under a policy and a budget, by the same rules as HTTP requests.
@@ -238,12 +237,11 @@ impl Runner {
         T: Send,
         E: Send,
     {
-        self.call(Operation {
-            one_request: self.one_request,
-            judge: ByFunction(judge),
+        self.call(Operation::new(
+            self.one_request,
+            ByFunction(judge),
             operation,
-            types: PhantomData,
-        })
+        ))
     }
 
     /// Runs the operation as [`Runner::run`] does; the policy judges its errors, by
@@ -271,12 +269,7 @@ impl Runner {
         T: Send,
         E: Send + 'static,
     {
-        self.call(Operation {
-            one_request: self.one_request,
-            judge: ByPolicy,
-            operation,
-            types: PhantomData,
-        })
+        self.call(Operation::new(self.one_request, ByPolicy, operation))
     }
 
     /// Runs an operation without async, as [`Runner::run`] does, and blocks the thread during waits: for a database, a
@@ -317,12 +310,11 @@ impl Runner {
         V: Into<Verdict>,
         T: Send,
     {
-        self.block_on(Operation {
-            one_request: self.one_request,
-            judge: ByFunction(judge),
-            operation: |attempt| ready(operation(attempt)),
-            types: PhantomData,
-        })
+        self.block_on(Operation::new(
+            self.one_request,
+            ByFunction(judge),
+            |attempt| ready(operation(attempt)),
+        ))
     }
 
     /// Runs an operation without async, as [`Runner::run_blocking`] does; the policy judges its errors, as for
@@ -350,12 +342,9 @@ impl Runner {
         &self,
         mut operation: impl FnMut(Attempt) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.block_on(Operation {
-            one_request: self.one_request,
-            judge: ByPolicy,
-            operation: |attempt| ready(operation(attempt)),
-            types: PhantomData,
-        })
+        self.block_on(Operation::new(self.one_request, ByPolicy, |attempt| {
+            ready(operation(attempt))
+        }))
     }
 
     fn block_on<T, E, X>(&self, client: X) -> Result<T, E>

@@ -15,10 +15,21 @@ use std::marker::PhantomData;
 /// An operation as the driver sees it.
 pub(super) struct Operation<J, O, T, E> {
     /// Set if the operation sends one request.
-    pub(super) one_request: bool,
-    pub(super) judge: J,
-    pub(super) operation: O,
-    pub(super) types: PhantomData<fn() -> Result<T, E>>,
+    one_request: bool,
+    judge: J,
+    operation: O,
+    types: PhantomData<fn() -> Result<T, E>>,
+}
+
+impl<J, O, T, E> Operation<J, O, T, E> {
+    pub(super) fn new(one_request: bool, judge: J, operation: O) -> Self {
+        Self {
+            one_request,
+            judge,
+            operation,
+            types: PhantomData,
+        }
+    }
 }
 
 /// Judges errors by a function of the caller's.
