@@ -35,7 +35,7 @@ pub(crate) struct Call<C: Client> {
     held: Held<C>,
 }
 
-/// What a call holds while no attempt is under way.
+/// The parts that a call holds while no attempt is under way.
 enum Held<C: Client> {
     Nothing,
     /// The request, which must wait before it is sent for the first time.
@@ -108,17 +108,19 @@ impl<C: Client> Call<C> {
     ///
     /// The todo to carry out instead.
     pub(crate) fn next_request(&mut self, requests: &C::Requests) -> Result<C::Request, Todo> {
-        if let Some(request) = self.held.take_first() {
-            return Ok(self.save(requests, *request));
-        }
+        let held = match self.held.take() {
+            Held::First(request) => return Ok(self.save(requests, *request)),
+            held => held,
+        };
         // A body that is shared with earlier attempts may have lost bytes to them since the retry was planned. Without
         // an outcome to return instead, it is sent unchecked.
-        let has_no_result = self.held.last().is_none();
+        let has_no_result = held.last().is_none();
         let is_whole = |saved: &SavedOf<C>| has_no_result || C::Requests::is_whole(saved, false);
         let Some(saved) = self.saved.0.take().filter(is_whole) else {
+            self.held = held;
             return Err(self.exchange.failed(StopReason::BodyNotReplayable));
         };
-        self.held = Held::Nothing;
+        drop(held);
         let (request, saved) = C::Requests::restore(saved, !self.exchange.may_retry());
         self.saved.0 = saved;
         Ok(request)
@@ -297,16 +299,6 @@ impl<C: Client> Call<C> {
 impl<C: Client> Held<C> {
     fn take(&mut self) -> Self {
         std::mem::replace(self, Self::Nothing)
-    }
-
-    fn take_first(&mut self) -> Option<Box<C::Request>> {
-        match self.take() {
-            Self::First(request) => Some(request),
-            other => {
-                *self = other;
-                None
-            }
-        }
     }
 
     fn last(&self) -> Option<&AttemptResult<C>> {

@@ -174,17 +174,15 @@ impl Progress {
         // A move to another service is reported by the one that the request leaves.
         let moves = paid.plan().failover().is_some();
         // The limit that the retry was planned by, before a move changes the session.
-        let max_attempts = self.session.max_attempts();
+        let (most, level) = (self.session.max_attempts(), self.engine.retry_level);
         if moves {
-            self.recorder
-                .retry_scheduled(&paid, until, max_attempts, self.engine.retry_level);
+            self.recorder.retry_scheduled(&paid, until, most, level);
         }
         if let Err(why) = self.change(kept, paid.plan()) {
             return self.fail(why);
         }
         if !moves {
-            self.recorder
-                .retry_scheduled(&paid, until, max_attempts, self.engine.retry_level);
+            self.recorder.retry_scheduled(&paid, until, most, level);
         }
         self.paid = Some(paid);
         let drain = self.engine.drain;
