@@ -1,11 +1,12 @@
 //! The kinds of server, with what is the least, and what must hold.
 
-use super::super::super::Arrivals;
-use super::super::super::Arrivals::{Even, Poisson};
+use super::super::super::Arrivals::{self, Even, Poisson};
 use super::super::super::batch::{Batch, Pressure};
 use super::super::super::limiter::{Asks, Limit, Limited};
-use super::Ideal::{self, After, Seconds, Windows};
-use super::Kind;
+use super::{
+    Ideal::{self, After, Seconds, Windows},
+    Kind,
+};
 use std::time::Duration;
 
 const fn ms(milliseconds: u64) -> Duration {
