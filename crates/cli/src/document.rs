@@ -288,7 +288,7 @@ impl Syntax {
     }
 }
 
-/// What stands in the place of a value that may be a secret.
+/// The text in the place of a value that may be a secret.
 const HIDDEN: &str = "..";
 /// The keys below which everything may be one: headers and bodies to send, and arguments of functions.
 const SECRET: [&str; 3] = ["set", "respond", "args"];

@@ -82,7 +82,7 @@ fn unusable(error: &clap::Error) -> ExitCode {
     ExitCode::from(report::UNUSABLE)
 }
 
-/// What is wrong with the arguments, and the tips for it, on one line.
+/// The mistake in the arguments, and the tips for it, on one line.
 fn misuse(text: &str) -> String {
     // The lines below are a usage, which --help has too.
     let is_usage = |line: &&str| {

@@ -65,11 +65,11 @@ struct Notes {
     /// The host and port of each attempt.
     hosts: Vec<String>,
     end: Option<RetryReport>,
-    /// What the caller gets, once the call has ended.
+    /// The result for the caller, once the call has ended.
     result: Option<CallResult>,
 }
 
-/// What a caller gets from a call.
+/// The result of a call for its caller.
 #[derive(Debug)]
 enum CallResult {
     /// A response of the recording, by its number, counted from 1.
@@ -121,7 +121,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<Report, Failure> {
     Ok(report.with_note(subject.note))
 }
 
-/// What the policy does once retries are exhausted, in its own words, if the document says it.
+/// The policy's own words on exhausted retries, if the document has them.
 fn on_exhausted(subject: &Subject, config: &RetryConfig) -> Option<String> {
     let route = subject.route(config);
     let mut origins = route.policy().origins();

@@ -141,7 +141,7 @@ pub(crate) fn trial(
     Ok(None)
 }
 
-/// What these retries do to a service in a storm, if they make it worse.
+/// The harm that these retries do to a service in a storm, if they make it worse.
 fn damage(
     storm: &Storm,
     what: &str,

@@ -1,4 +1,4 @@
-//! What is likely not meant in a good document.
+//! Warnings of parts of a good document that are likely not meant.
 
 use super::Problem;
 use crate::arguments::{Target, url_of};

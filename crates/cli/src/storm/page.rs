@@ -33,7 +33,7 @@ figure i.outage { height: 1rem; background: var(--outage) }
 pre { border: 1px solid var(--line); padding: 1rem; overflow: auto }
 ";
 
-/// What a page shows.
+/// The content of a page.
 pub(super) struct Page<'a> {
     pub(super) title: &'a str,
     pub(super) request: &'a str,
@@ -43,7 +43,7 @@ pub(super) struct Page<'a> {
     pub(super) outage: Range<f64>,
     /// The document, without what may be a secret.
     pub(super) document: &'a str,
-    /// What `--format json` prints.
+    /// The output of `--format json`.
     pub(super) json: &'a Value,
 }
 

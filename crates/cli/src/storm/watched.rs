@@ -20,7 +20,7 @@ struct State {
     waits: Vec<(Duration, Duration)>,
 }
 
-/// What was seen, by second.
+/// The numbers that were seen, by second.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Seen {
     /// The tokens in the budgets of all processes; `None` as long as no call has ended, and without a limit.
@@ -49,7 +49,7 @@ impl Watch {
         }
     }
 
-    /// What was seen in this number of seconds.
+    /// Returns the numbers of so many seconds.
     pub(super) fn seen(&self, seconds: usize) -> Seen {
         let state = self.lock();
         let mut tokens = state.sampled.clone();

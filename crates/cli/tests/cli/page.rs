@@ -235,7 +235,7 @@ fn an_output_replaces_only_an_output() {
     );
 }
 
-/// What a headless browser makes of a page.
+/// A page as a headless browser shows it.
 fn browse(browser: &str, file: &str, more: &[&str]) -> String {
     let mut command = Command::new(browser);
     // A container has no user namespace for the sandbox, and the page runs no script.

@@ -1,4 +1,4 @@
-//! What shells, manuals and editors take from the program.
+//! Output of the program for shells, manuals and editors.
 
 use super::run;
 use serde_json::Value;

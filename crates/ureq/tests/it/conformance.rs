@@ -217,7 +217,7 @@ fn policy_of(service: &str) -> RetryPolicyBuilder {
     }
 }
 
-/// What a response means by the dialect of its service.
+/// The meaning of a response by the dialect of its service.
 fn by_its_dialect(case: &Value, step: Step) -> Checked {
     let policy = policy_of(case["service"].as_str().unwrap());
     let retries = Retries::new(policy.build().unwrap());
@@ -229,7 +229,7 @@ fn by_its_dialect(case: &Value, step: Step) -> Checked {
     retried(expect, &report)
 }
 
-/// What it means without one.
+/// Its meaning without one.
 fn by_default(case: &Value, step: Step) -> Checked {
     let plain = Retries::new(RetryPolicy::background());
     let report = report_of(plain, asked(case), vec![step], NOW);

@@ -61,7 +61,7 @@ struct Schedule {
     status_as_error: bool,
     deadline: Option<Duration>,
     tokens: u32,
-    /// What a record of each success meets, and who sends it: a middleware below.
+    /// The fate of the record of each success, which a middleware below sends.
     record: Option<(By, Vec<Step>)>,
 }
 

@@ -166,7 +166,7 @@ impl Classify for ByBody {
     }
 }
 
-/// Whether a call that was refused before may go to this host now.
+/// Returns `true` if a call that was refused before may go to this host now.
 fn is_open(gate: &Gate, host: &str, clock: &ManualRuntime) -> bool {
     let request = GateRequest {
         key: gate.key_of(host),

@@ -79,7 +79,7 @@ pub struct ConditionInput<'a> {
     pub method: Option<&'a Method>,
     /// `true` if repeating the request does no more harm than sending it once.
     pub idempotent: bool,
-    /// What decides: whether more of the response will be read.
+    /// The evidence that decides: more of the response may be read, or not.
     pub evidence: Evidence,
     /// `true` if the bodies of successes may be read; if not, no test of them holds.
     pub reads_successes: bool,
