@@ -151,7 +151,8 @@ async fn attempts_of(situation: &Situation, stack: Stack, order: Order) -> Vec<A
         if !situation.races() {
             return call.await;
         }
-        // The row of a canceled request says what becomes of one whose reason is lost. One in about 900 is lost itself:
+        // The row of a canceled request says what becomes of one whose reason is lost, and those of a GOAWAY without the
+        // request what becomes of one that hyper counts among them. One in about 900 is lost itself:
         // hyper-util's client never ends a request that waits for a connection whose handshake fails, without retries too.
         match tokio::time::timeout(HUNG, call).await {
             Ok(attempts) if !attempts.iter().any(is_without_reason) => return attempts,
@@ -173,7 +174,9 @@ async fn attempts_of_a_call(
         .run(stack.send(&situation.kit, order, &retries))
         .await;
     let attempts = log.attempts();
-    if let (Some(before), Some(after)) = (before, situation.requests()) {
+    // Of a call that is repeated, the server may have seen less.
+    let is_repeated = situation.races() && attempts.iter().any(is_without_reason);
+    if let (Some(before), Some(after), false) = (before, situation.requests(), is_repeated) {
         assert_eq!(
             after - before,
             attempts.len(),

@@ -95,7 +95,7 @@ impl Http2Server {
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("http://{}/http2", self.listening.address)
+        format!("http://{}/", self.listening.address)
     }
 
     pub(crate) fn got(&self) -> Vec<Got> {

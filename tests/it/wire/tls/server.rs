@@ -43,7 +43,7 @@ impl TlsServer {
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("https://{}/table", self.listening.address)
+        format!("https://{}/", self.listening.address)
     }
 
     /// How many connections were accepted.
