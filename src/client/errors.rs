@@ -25,8 +25,8 @@ pub trait Errors<E>: sealed::Sealed {
     fn from_own() -> Option<fn(LayerError) -> Self::Error>;
 }
 
-/// A form of errors that boxes them as `Box<dyn Error + Send + Sync>`. It is the default of the first type parameter of
-/// [`RetryLayer`](crate::tower::RetryLayer) and [`Retry`](crate::tower::Retry).
+/// A form of errors that boxes them as `Box<dyn Error + Send + Sync>`. It is the default of
+/// [`Wrapped`](super::responses::Wrapped) and [`SameType`](super::responses::SameType).
 ///
 /// The box holds the inner error unchanged (`downcast_ref` finds it), an [`AttemptTimeout`](crate::AttemptTimeout), a
 /// [`RequestFailed`](crate::report::RequestFailed) if the policy calls the response a failure, or an

@@ -34,8 +34,8 @@ impl From<OpenResponse> for Response {
 /// The strategies for responses of reqwest: either keeps their type, and loses nothing.
 trait KeepsReqwest: Sealed + Clone + Send + 'static {}
 
-impl<X: 'static> KeepsReqwest for Wrapped<X> {}
-impl KeepsReqwest for SameType {}
+impl<X: 'static, Y: 'static> KeepsReqwest for Wrapped<X, Y> {}
+impl<X: 'static> KeepsReqwest for SameType<X> {}
 
 #[diagnostic::do_not_recommend]
 impl<A: KeepsReqwest> Responses<Response> for A {

@@ -96,46 +96,50 @@ pub trait Responses<R>: sealed::Sealed + Clone + Send + 'static {
 
 pub(super) mod sealed {
     pub trait Sealed {}
-    impl<X> Sealed for super::Wrapped<X> {}
-    impl Sealed for super::SameType {}
+    impl<X, Y> Sealed for super::Wrapped<X, Y> {}
+    impl<X> Sealed for super::SameType<X> {}
     impl Sealed for super::Opaque {}
 }
 
-/// A strategy that wraps bodies in a [`RetryBody`], which can give back the bytes that the layer has read, with errors
-/// in the form `X`. It is the default of the third type parameter of [`RetryLayer`](crate::tower::RetryLayer) and
-/// [`Retry`](crate::tower::Retry), with the layer's own form of errors. Responses of reqwest keep their type.
-pub struct Wrapped<X = Boxed>(PhantomData<fn() -> X>);
+/// A strategy that wraps bodies in a [`RetryBody`], which can give back the bytes that the layer has read. Errors have
+/// the form `X`, those of bodies `Y`. It is the default of the last type parameter of
+/// [`RetryLayer`](crate::tower::RetryLayer) and [`Retry`](crate::tower::Retry). Responses of reqwest keep their type.
+pub struct Wrapped<X = Boxed, Y = X>(PhantomData<fn() -> (X, Y)>);
 
-// By hand: derived impls would bound `X`.
-impl<X> Clone for Wrapped<X> {
+// By hand: derived impls would bound the parameters.
+impl<X, Y> Clone for Wrapped<X, Y> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<X> Copy for Wrapped<X> {}
+impl<X, Y> Copy for Wrapped<X, Y> {}
 
-impl<X> Default for Wrapped<X> {
+impl<X, Y> Default for Wrapped<X, Y> {
     fn default() -> Self {
         Self(PhantomData)
     }
 }
 
-impl<X> fmt::Debug for Wrapped<X> {
+impl<X, Y> fmt::Debug for Wrapped<X, Y> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Wrapped")
     }
 }
 
-/// A strategy for handing responses over that can leave the errors of their bodies unchanged.
-pub trait KeepErrors: sealed::Sealed {
+/// A strategy for handing responses over that has a form of errors.
+pub trait ErrorForm: sealed::Sealed {
+    /// The form of the errors of calls: [`Boxed`] or [`Unchanged`].
+    type Errors;
+    /// The same strategy, with errors unchanged.
     type Unchanged;
 
     #[doc(hidden)]
     fn unchanged(self) -> Self::Unchanged;
 }
 
-impl<X> KeepErrors for Wrapped<X> {
+impl<X, Y> ErrorForm for Wrapped<X, Y> {
+    type Errors = X;
     type Unchanged = Wrapped<Unchanged>;
 
     fn unchanged(self) -> Wrapped<Unchanged> {
@@ -143,21 +147,50 @@ impl<X> KeepErrors for Wrapped<X> {
     }
 }
 
-impl KeepErrors for SameType {
-    type Unchanged = Self;
+impl<X> ErrorForm for SameType<X> {
+    type Errors = X;
+    type Unchanged = SameType<Unchanged>;
 
-    fn unchanged(self) -> Self {
-        self
+    fn unchanged(self) -> SameType<Unchanged> {
+        SameType {
+            warned: self.warned,
+            errors: PhantomData,
+        }
     }
 }
 
 /// A strategy that keeps the inner service's response type; set by
 /// [`RetryLayer::keep_response_type`](crate::tower::RetryLayer::keep_response_type), which lists the features that the
-/// layer then lacks.
-#[derive(Debug, Clone, Default)]
-pub struct SameType {
+/// layer then lacks. Errors have the form `X`.
+pub struct SameType<X = Boxed> {
     /// `true` once a warning about the features that the policy loses was logged.
     warned: Arc<AtomicBool>,
+    errors: PhantomData<fn() -> X>,
+}
+
+// By hand: derived impls would bound `X`.
+impl<X> Clone for SameType<X> {
+    fn clone(&self) -> Self {
+        Self {
+            warned: Arc::clone(&self.warned),
+            errors: PhantomData,
+        }
+    }
+}
+
+impl<X> Default for SameType<X> {
+    fn default() -> Self {
+        Self {
+            warned: Arc::default(),
+            errors: PhantomData,
+        }
+    }
+}
+
+impl<X> fmt::Debug for SameType<X> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SameType")
+    }
 }
 
 /// The strategy for the results of operations, about which nothing is known.
@@ -191,13 +224,14 @@ impl<T: Send> Responses<T> for Opaque {
 }
 
 #[diagnostic::do_not_recommend]
-impl<B, X> Responses<http::Response<B>> for Wrapped<X>
+impl<B, X, Y> Responses<http::Response<B>> for Wrapped<X, Y>
 where
     B: Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Send,
-    X: Errors<B::Error> + 'static,
+    X: 'static,
+    Y: Errors<B::Error> + 'static,
 {
-    type Kept = http::Response<RetryBody<B, X>>;
+    type Kept = http::Response<RetryBody<B, Y>>;
     type Open = Self::Kept;
 
     #[inline]
@@ -285,7 +319,7 @@ where
 
 /// The body is either untouched or dropped: bytes that were read could not be given back.
 #[diagnostic::do_not_recommend]
-impl<B> Responses<http::Response<B>> for SameType
+impl<B, X: 'static> Responses<http::Response<B>> for SameType<X>
 where
     B: Body<Data: Send, Error: Send> + Send + Unpin,
 {

@@ -1,10 +1,10 @@
 //! The future of a call: one state machine for its first attempt and for later ones.
 
-use super::service::ServiceClient;
+use super::service::{ErrorOf, ServiceClient};
 use crate::call::{AttemptResult, Call, Client};
 use crate::client::errors::Errors;
 use crate::client::requests::Requests;
-use crate::client::responses::Responses;
+use crate::client::responses::{ErrorForm, Responses};
 use crate::engine::Engine;
 use http_retry_core::adapter::{RequestSettings, Todo};
 use pin_project_lite::pin_project;
@@ -53,23 +53,22 @@ pin_project! {
     }
 }
 
-type ResultOf<S, Q, X, C, A> = AttemptResult<ServiceClient<S, Q, X, C, A>>;
+type ResultOf<S, Q, C, A> = AttemptResult<ServiceClient<S, Q, C, A>>;
 
-impl<S, Q, X, C, A> RetryFuture<S::Future, ServiceClient<S, Q, X, C, A>>
+impl<S, Q, C, A> RetryFuture<S::Future, ServiceClient<S, Q, C, A>>
 where
     Q: 'static,
     S: Service<Q> + Clone,
     S::Response: 'static,
     S::Error: 'static,
-    X: Errors<S::Error>,
-    X::Error: 'static,
     C: Requests<Q>,
-    A: Responses<S::Response, Kept: 'static>,
+    A: Responses<S::Response, Kept: 'static> + ErrorForm,
+    A::Errors: Errors<S::Error, Error: 'static>,
 {
     #[inline]
     pub(super) fn new(
         engine: Arc<Engine>,
-        mut client: ServiceClient<S, Q, X, C, A>,
+        mut client: ServiceClient<S, Q, C, A>,
         requests: C,
         mut request: Q,
     ) -> Self {
@@ -100,7 +99,7 @@ where
 
     /// Carries out what needs no poll. Returns the result of a call that is over.
     #[cold]
-    fn carry_out(mut self: Pin<&mut Self>, mut todo: Todo) -> Option<ResultOf<S, Q, X, C, A>> {
+    fn carry_out(mut self: Pin<&mut Self>, mut todo: Todo) -> Option<ResultOf<S, Q, C, A>> {
         loop {
             let mut this = self.as_mut().project();
             let call = &mut *this.call;
@@ -144,18 +143,17 @@ where
     }
 }
 
-impl<S, Q, X, C, A> Future for RetryFuture<S::Future, ServiceClient<S, Q, X, C, A>>
+impl<S, Q, C, A> Future for RetryFuture<S::Future, ServiceClient<S, Q, C, A>>
 where
     Q: 'static,
     S: Service<Q> + Clone,
     S::Response: 'static,
     S::Error: 'static,
-    X: Errors<S::Error>,
-    X::Error: 'static,
     C: Requests<Q>,
-    A: Responses<S::Response, Kept: 'static>,
+    A: Responses<S::Response, Kept: 'static> + ErrorForm,
+    A::Errors: Errors<S::Error, Error: 'static>,
 {
-    type Output = Result<A::Kept, X::Error>;
+    type Output = Result<A::Kept, ErrorOf<S, Q, A>>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         loop {
@@ -165,7 +163,7 @@ where
                 Projected::Attempt { attempt, is_cut } if !*is_cut => {
                     match call.exchange.around(|| attempt.poll(cx)) {
                         Poll::Ready(result) => {
-                            let result = result.map(A::keep).map_err(X::from_inner);
+                            let result = result.map(A::keep).map_err(A::Errors::from_inner);
                             match call.ended(client, &result) {
                                 Todo::Done => {
                                     this.state.set(State::Done);
@@ -209,7 +207,9 @@ where
                 },
                 Projected::NotReady => {
                     let service = &mut client.service;
-                    let poll = |cx: &mut Context<'_>| service.poll_ready(cx).map_err(X::from_inner);
+                    let poll = |cx: &mut Context<'_>| {
+                        service.poll_ready(cx).map_err(A::Errors::from_inner)
+                    };
                     match ready!(call.poll_ready(poll, cx)) {
                         Ok(()) => {
                             *this.must_poll_ready = false;
@@ -231,9 +231,9 @@ where
 
 /// Sends an attempt. An inner layer may look at the mark as early as in `call`.
 #[inline(always)]
-fn send<S, Q, X, C, A>(
-    call: &mut Call<ServiceClient<S, Q, X, C, A>>,
-    client: &mut ServiceClient<S, Q, X, C, A>,
+fn send<S, Q, C, A>(
+    call: &mut Call<ServiceClient<S, Q, C, A>>,
+    client: &mut ServiceClient<S, Q, C, A>,
     mut request: Q,
 ) -> S::Future
 where
@@ -241,10 +241,9 @@ where
     S: Service<Q> + Clone,
     S::Response: 'static,
     S::Error: 'static,
-    X: Errors<S::Error>,
-    X::Error: 'static,
     C: Requests<Q>,
-    A: Responses<S::Response>,
+    A: Responses<S::Response> + ErrorForm,
+    A::Errors: Errors<S::Error, Error: 'static>,
 {
     let (attempt, _) = call.attempt(&mut request);
     client.capture_connection(&mut request, attempt);

@@ -1,9 +1,9 @@
 //! The layer: the settings of a service with retries.
 
-use super::marker::{Boxed, CloneBody, CopyBody, RecordBody, SameType, Unchanged, Wrapped};
+use super::marker::{CloneBody, CopyBody, RecordBody, SameType, Wrapped};
 use super::service::Retry;
 use crate::client::ReplayBody;
-use crate::client::responses::KeepErrors;
+use crate::client::responses::ErrorForm;
 use crate::engine::{Engine, Routes, http_engine_settings};
 use crate::policy::RetryPolicy;
 use crate::resume::Resume;
@@ -12,7 +12,6 @@ use crate::runtime::TokioRuntime;
 #[cfg(feature = "services")]
 use crate::services::Services;
 use http_retry_core::adapter::warn_of_setting;
-use std::marker::PhantomData;
 use std::sync::Arc;
 use tower_layer::Layer;
 
@@ -78,9 +77,8 @@ use tower_layer::Layer;
 /// # Ok(()) }
 /// ```
 #[derive(Debug, Clone)]
-pub struct RetryLayer<X = Boxed, C = CloneBody, A = Wrapped<X>> {
+pub struct RetryLayer<C = CloneBody, A = Wrapped> {
     engine: Arc<Engine>,
-    types: PhantomData<X>,
     copies: C,
     answers: A,
 }
@@ -109,7 +107,6 @@ impl RetryLayer {
     fn on(engine: Engine) -> Self {
         Self {
             engine: Arc::new(engine),
-            types: PhantomData,
             copies: CloneBody,
             answers: Wrapped::default(),
         }
@@ -126,7 +123,7 @@ impl RetryLayer {
     }
 }
 
-impl<X, C, A> RetryLayer<X, C, A> {
+impl<C, A> RetryLayer<C, A> {
     http_engine_settings!();
 
     /// Sets how downloads are resumed; [`resume_downloads`](RetryLayer::resume_downloads) switches it on. Default
@@ -188,23 +185,22 @@ impl<X, C, A> RetryLayer<X, C, A> {
     /// # Ok(()) }
     /// ```
     #[must_use]
-    pub fn unchanged_errors(self) -> RetryLayer<Unchanged, C, A::Unchanged>
+    pub fn unchanged_errors(self) -> RetryLayer<C, A::Unchanged>
     where
-        A: KeepErrors,
+        A: ErrorForm,
     {
         if let Routes::One(route) = &self.engine.routes {
             warn_of_lost_errors(route.policy());
         }
         RetryLayer {
             engine: self.engine,
-            types: PhantomData,
             copies: self.copies,
             answers: self.answers.unchanged(),
         }
     }
 }
 
-impl<X, C> RetryLayer<X, C, Wrapped<X>> {
+impl<C, X> RetryLayer<C, Wrapped<X>> {
     /// Returns responses in the inner service's own type: for a stack that requires that type (alloy on hyper requires
     /// `Response<Incoming>`). Default: responses have a [`RetryBody`](crate::RetryBody).
     ///
@@ -242,17 +238,16 @@ impl<X, C> RetryLayer<X, C, Wrapped<X>> {
     /// let layer = RetryLayer::new(RetryPolicy::background()).keep_response_type();
     /// ```
     #[must_use]
-    pub fn keep_response_type(self) -> RetryLayer<X, C, SameType> {
+    pub fn keep_response_type(self) -> RetryLayer<C, SameType<X>> {
         RetryLayer {
             engine: self.engine,
-            types: self.types,
             copies: self.copies,
             answers: SameType::default(),
         }
     }
 }
 
-impl<X, A> RetryLayer<X, CloneBody, A> {
+impl<A> RetryLayer<CloneBody, A> {
     /// Copies request bodies with this function: for a body that can copy itself, if not every time. The service below
     /// takes `http::Request<B>` as without the layer.
     ///
@@ -277,7 +272,7 @@ impl<X, A> RetryLayer<X, CloneBody, A> {
     /// let layer = RetryLayer::new(RetryPolicy::background()).copy_body(Body::try_clone);
     /// ```
     #[must_use]
-    pub fn copy_body<B, F>(self, copy: F) -> RetryLayer<X, CopyBody<B, F>, A>
+    pub fn copy_body<B, F>(self, copy: F) -> RetryLayer<CopyBody<B, F>, A>
     where
         B: http_body::Body,
         F: Fn(&B) -> Option<B> + Clone + Send + 'static,
@@ -309,7 +304,7 @@ impl<X, A> RetryLayer<X, CloneBody, A> {
     /// let sent = tower::util::Oneshot::new(service, request);
     /// ```
     #[must_use]
-    pub fn copy_value<B, F>(self, copy: F) -> RetryLayer<X, CopyBody<B, F>, A>
+    pub fn copy_value<B, F>(self, copy: F) -> RetryLayer<CopyBody<B, F>, A>
     where
         F: Fn(&B) -> Option<B> + Clone + Send + 'static,
     {
@@ -339,7 +334,7 @@ impl<X, A> RetryLayer<X, CloneBody, A> {
     ///     .record_body(|record: ReplayBody<Boxed>| record.boxed_unsync());
     /// ```
     #[must_use]
-    pub fn record_body<B, F>(self, wrap: F) -> RetryLayer<X, RecordBody<B, F>, A>
+    pub fn record_body<B, F>(self, wrap: F) -> RetryLayer<RecordBody<B, F>, A>
     where
         B: http_body::Body,
         F: Fn(ReplayBody<B>) -> B + Clone + Send + 'static,
@@ -347,10 +342,9 @@ impl<X, A> RetryLayer<X, CloneBody, A> {
         self.copied(RecordBody::new(wrap))
     }
 
-    fn copied<C>(self, copies: C) -> RetryLayer<X, C, A> {
+    fn copied<C>(self, copies: C) -> RetryLayer<C, A> {
         RetryLayer {
             engine: self.engine,
-            types: self.types,
             copies,
             answers: self.answers,
         }
@@ -373,8 +367,8 @@ fn warn_of_lost_errors(policy: &RetryPolicy) {
 
 // The service that the layer makes needs the bound anyway. Here rustc names the service that is not `Clone`, at the
 // call that adds the layer to it.
-impl<S: Clone, X, C: Clone, A: Clone> Layer<S> for RetryLayer<X, C, A> {
-    type Service = Retry<S, X, C, A>;
+impl<S: Clone, C: Clone, A: Clone> Layer<S> for RetryLayer<C, A> {
+    type Service = Retry<S, C, A>;
 
     fn layer(&self, inner: S) -> Self::Service {
         let (copies, answers) = (self.copies.clone(), self.answers.clone());

@@ -25,9 +25,9 @@ type BoxError = Box<dyn Error + Send + Sync>;
 /// [`RetryLayer::resume_downloads`](super::RetryLayer::resume_downloads). Set everything else on the `RetryLayer`
 /// first; `local` and `keep_response_type` cannot be combined with it.
 #[derive(Debug, Clone)]
-pub struct ResumeLayer<X = Boxed, C = CloneBody>(RetryLayer<X, C>);
+pub struct ResumeLayer<C = CloneBody, X = Boxed>(RetryLayer<C, Wrapped<X>>);
 
-impl<X, C> RetryLayer<X, C> {
+impl<C, X> RetryLayer<C, Wrapped<X>> {
     /// Returns a layer that also resumes downloads: the body of a response continues where it broke. See
     /// [`resume`](crate::resume) for the conditions. The service below returns an `http::Response<B>`, and the error of
     /// the new body is boxed; or it is a `reqwest::Client`, and its responses keep their type.
@@ -48,13 +48,13 @@ impl<X, C> RetryLayer<X, C> {
     /// # Ok::<(), http_retry::ConfigError>(())
     /// ```
     #[must_use]
-    pub fn resume_downloads(self) -> ResumeLayer<X, C> {
+    pub fn resume_downloads(self) -> ResumeLayer<C, X> {
         ResumeLayer(self)
     }
 }
 
-impl<S: Clone, X, C: Clone> Layer<S> for ResumeLayer<X, C> {
-    type Service = ResumeService<S, X, C>;
+impl<S: Clone, C: Clone, X> Layer<S> for ResumeLayer<C, X> {
+    type Service = ResumeService<S, C, X>;
 
     fn layer(&self, inner: S) -> Self::Service {
         ResumeService(self.0.layer(inner).with_boxed_bodies())
@@ -64,34 +64,34 @@ impl<S: Clone, X, C: Clone> Layer<S> for ResumeLayer<X, C> {
 /// A service with retries and [resumed downloads](crate::resume), made by [`ResumeLayer`].
 ///
 /// Its responses have a [`ResumedBody`](crate::resume::ResumedBody), even if the download cannot be resumed; those of
-/// reqwest keep their type. `X` and `C` are those of [`Retry`].
+/// reqwest keep their type. `C` is that of [`Retry`], `X` the form of errors.
 ///
 /// # Cancel safety
 ///
 /// As for [`Retry`] until the head has arrived; afterwards as for
 /// [`ResumedBody`](crate::resume::ResumedBody).
-pub struct ResumeService<S, X = Boxed, C = CloneBody>(Retry<S, X, C, Wrapped>);
+pub struct ResumeService<S, C = CloneBody, X = Boxed>(Retry<S, C, Wrapped<X, Boxed>>);
 
-impl<S: Clone, X, C: Clone> Clone for ResumeService<S, X, C> {
+impl<S: Clone, C: Clone, X> Clone for ResumeService<S, C, X> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
     }
 }
 
-impl<S: fmt::Debug, X, C> fmt::Debug for ResumeService<S, X, C> {
+impl<S: fmt::Debug, C, X> fmt::Debug for ResumeService<S, C, X> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("ResumeService").field(&self.0).finish()
     }
 }
 
-impl<S, X, C> ResumeService<S, X, C> {
+impl<S, C, X> ResumeService<S, C, X> {
     /// Returns the service below.
     pub fn get_ref(&self) -> &S {
         self.0.get_ref()
     }
 }
 
-impl<S, Q, X, C> Service<Q> for ResumeService<S, X, C>
+impl<S, Q, C, X> Service<Q> for ResumeService<S, C, X>
 where
     S: Service<Q>,
     Q: RetriedBy<Self>,
@@ -109,13 +109,14 @@ where
     }
 }
 
-impl<S, Q, X, C> RetriedBy<ResumeService<S, X, C>> for Q
+impl<S, Q, C, X> RetriedBy<ResumeService<S, C, X>> for Q
 where
     C: Requests<Q>,
     Q: Send + 'static,
     S: Service<Q> + Clone + Send + 'static,
     S::Response: 'static,
     Wrapped: Responses<S::Response>,
+    Wrapped<X, Boxed>: Responses<S::Response, Kept = RetryResponse<S, Q>>,
     RetryResponse<S, Q>: Resumable + 'static,
     S::Future: Send + 'static,
     S::Error: Into<BoxError> + Send + 'static,
@@ -125,16 +126,16 @@ where
     type Response = <RetryResponse<S, Q> as Resumable>::Resumed;
     type Error = X::Error;
     type Future =
-        ResumeFuture<<Retry<S, X, C, Wrapped> as Service<Q>>::Future, Continuation<S, Q, C>>;
+        ResumeFuture<<Retry<S, C, Wrapped<X, Boxed>> as Service<Q>>::Future, Continuation<S, Q, C>>;
 
     fn poll_ready(
-        service: &mut ResumeService<S, X, C>,
+        service: &mut ResumeService<S, C, X>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<(), X::Error>> {
         service.0.poll_ready(cx)
     }
 
-    fn call(service: &mut ResumeService<S, X, C>, mut request: Q) -> Self::Future {
+    fn call(service: &mut ResumeService<S, C, X>, mut request: Q) -> Self::Future {
         let retry = &mut service.0;
         let options = C::head(&request)
             .and_then(|head| DownloadOptions::for_request(head.method, head.extensions));

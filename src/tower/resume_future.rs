@@ -1,6 +1,6 @@
 //! The future of a request whose download may be resumed, and the parts that request its rest.
 
-use super::marker::{Boxed, Wrapped};
+use super::marker::Wrapped;
 use super::service::Retry;
 use crate::client::error_chain::{walk, without_url};
 use crate::client::requests::{RequestEdit, Requests};
@@ -109,7 +109,7 @@ impl<S, Q, C: Requests<Q>> Continuation<S, Q, C> {
 /// Sends a copy of the request through the whole service. Its errors are boxed, so that they can report a head that
 /// does not come in time.
 pub struct ServiceAgain<S, Q, C: Requests<Q>> {
-    service: Retry<S, Boxed, C>,
+    service: Retry<S, C>,
     saved: Option<C::Saved>,
     leave: Option<RetireConnection>,
     /// The URL of the first response, if the client shows it.
@@ -119,7 +119,7 @@ pub struct ServiceAgain<S, Q, C: Requests<Q>> {
 
 impl<S, Q, C: Requests<Q>> ServiceAgain<S, Q, C> {
     pub(super) fn new(
-        service: Retry<S, Boxed, C>,
+        service: Retry<S, C>,
         saved: C::Saved,
         leave: Option<RetireConnection>,
     ) -> Self {

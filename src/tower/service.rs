@@ -7,7 +7,7 @@ use crate::client::connection::ConnectionUsed;
 use crate::client::error_chain::{error_text, retire_connection, type_in_box};
 use crate::client::errors::Errors;
 use crate::client::requests::Requests;
-use crate::client::responses::Responses;
+use crate::client::responses::{ErrorForm, Responses};
 use crate::engine::{Engine, Routes};
 use crate::error::LayerError;
 use crate::policy::{Attempt, ErrorKind, RetryPolicy};
@@ -27,16 +27,15 @@ use tower_service::Service;
 /// | type parameter | is | by default | else |
 /// |---|---|---|---|
 /// | `S` | the service below, which must be `Clone` | | |
-/// | `X` | the form of errors, of bodies too | [`Boxed`] | [`Unchanged`](super::marker::Unchanged) |
 /// | `C` | the copies of request bodies | [`CloneBody`] | [`CopyBody`](super::marker::CopyBody), [`RecordBody`](super::marker::RecordBody) |
-/// | `A` | the form of responses | [`Wrapped`] | [`SameType`](super::marker::SameType) |
+/// | `A` | the form of responses and of errors | [`Wrapped`] | `Wrapped<Unchanged>`, [`SameType`](super::marker::SameType) |
 ///
 /// It takes a request if `S` does, if the request's body can be [sent again](crate::Replay), if the response's is an
 /// `http_body::Body` with `Data = Bytes` that is `Send + Unpin`, and if the error can be boxed. Its future
 /// is `Send` if those of `S` are. See [what rustc says](crate::docs::guide#when-it-does-not-compile) otherwise.
 ///
 /// To name it in a struct, give the [parameters](super::marker) that were set: `Retry<Client>`, or
-/// `Retry<Client, Unchanged>`. `tower::util::BoxCloneSyncService` erases it in a struct that threads share. It is ready
+/// `Retry<Client, CloneBody, Wrapped<Unchanged>>`. `tower::util::BoxCloneSyncService` erases it in a struct that threads share. It is ready
 /// when the service below is. It polls that again before each retry, and holds no capacity of it during a wait.
 ///
 /// # Errors
@@ -50,20 +49,18 @@ use tower_service::Service;
 ///
 /// Dropping the future of a call ends it: nothing more is sent, the tokens of an unsent retry go back to the budget,
 /// and no task or timer is left.
-pub struct Retry<S, X = Boxed, C = CloneBody, A = Wrapped<X>> {
+pub struct Retry<S, C = CloneBody, A = Wrapped> {
     inner: S,
     engine: Arc<Engine>,
-    types: PhantomData<X>,
     copies: C,
     answers: A,
 }
 
-impl<S, X, C, A> Retry<S, X, C, A> {
+impl<S, C, A> Retry<S, C, A> {
     pub(super) fn new(inner: S, engine: Arc<Engine>, copies: C, answers: A) -> Self {
         Self {
             inner,
             engine,
-            types: PhantomData,
             copies,
             answers,
         }
@@ -73,8 +70,8 @@ impl<S, X, C, A> Retry<S, X, C, A> {
         &self.engine
     }
 
-    /// Returns the same service with errors in another form, and with responses whose bodies have boxed errors.
-    pub(super) fn with_boxed_bodies<Y>(&self) -> Retry<S, Y, C, Wrapped>
+    /// Returns the same service with errors in the form `X`, and with responses whose bodies have boxed errors.
+    pub(super) fn with_boxed_bodies<X>(&self) -> Retry<S, C, Wrapped<X, Boxed>>
     where
         S: Clone,
         C: Clone,
@@ -93,7 +90,7 @@ impl<S, X, C, A> Retry<S, X, C, A> {
     }
 }
 
-impl<S: Clone, X, C: Clone, A: Clone> Clone for Retry<S, X, C, A> {
+impl<S: Clone, C: Clone, A: Clone> Clone for Retry<S, C, A> {
     fn clone(&self) -> Self {
         let (copies, answers) = (self.copies.clone(), self.answers.clone());
         let engine = Arc::clone(&self.engine);
@@ -101,7 +98,7 @@ impl<S: Clone, X, C: Clone, A: Clone> Clone for Retry<S, X, C, A> {
     }
 }
 
-impl<S: fmt::Debug, X, C, A> fmt::Debug for Retry<S, X, C, A> {
+impl<S: fmt::Debug, C, A> fmt::Debug for Retry<S, C, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Retry")
             .field("inner", &self.inner)
@@ -110,7 +107,7 @@ impl<S: fmt::Debug, X, C, A> fmt::Debug for Retry<S, X, C, A> {
     }
 }
 
-impl<S, Q, X, C, A> Service<Q> for Retry<S, X, C, A>
+impl<S, Q, C, A> Service<Q> for Retry<S, C, A>
 where
     S: Service<Q>,
     Q: RetriedBy<Self>,
@@ -145,31 +142,30 @@ pub trait RetriedBy<T>: Sized {
     fn call(service: &mut T, request: Self) -> Self::Future;
 }
 
-impl<S, Q, X, C, A> RetriedBy<Retry<S, X, C, A>> for Q
+impl<S, Q, C, A> RetriedBy<Retry<S, C, A>> for Q
 where
     Q: 'static,
     C: Requests<Q>,
     S: Service<Q> + Clone,
     S::Response: 'static,
     S::Error: 'static,
-    A: Responses<S::Response, Kept: 'static>,
-    X: Errors<S::Error>,
-    X::Error: 'static,
+    A: Responses<S::Response, Kept: 'static> + ErrorForm,
+    A::Errors: Errors<S::Error, Error: 'static>,
 {
     type Response = A::Kept;
-    type Error = X::Error;
-    type Future = RetryFuture<S::Future, ServiceClient<S, Q, X, C, A>>;
+    type Error = ErrorOf<S, Q, A>;
+    type Future = RetryFuture<S::Future, ServiceClient<S, Q, C, A>>;
 
     #[inline]
     fn poll_ready(
-        service: &mut Retry<S, X, C, A>,
+        service: &mut Retry<S, C, A>,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<(), X::Error>> {
-        service.inner.poll_ready(cx).map_err(X::from_inner)
+    ) -> Poll<Result<(), Self::Error>> {
+        service.inner.poll_ready(cx).map_err(A::Errors::from_inner)
     }
 
     #[inline]
-    fn call(service: &mut Retry<S, X, C, A>, request: Q) -> Self::Future {
+    fn call(service: &mut Retry<S, C, A>, request: Q) -> Self::Future {
         service.answers.begin(match &service.engine.routes {
             Routes::One(route) => Some(route.policy()),
             Routes::PerRequest(_) => None,
@@ -185,16 +181,20 @@ where
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-type Types<Q, X, C, A> = fn(Q) -> (X, C, A);
+type Types<Q, C, A> = fn(Q) -> (C, A);
+
+/// The error of a service, in the form that the caller gets.
+pub(super) type ErrorOf<S, Q, A> =
+    <<A as ErrorForm>::Errors as Errors<<S as Service<Q>>::Error>>::Error;
 
 /// A tower service, with the strategies of its layer.
-pub struct ServiceClient<S, Q, X, C, A> {
+pub struct ServiceClient<S, Q, C, A> {
     pub(super) service: S,
     connection: Option<Box<ConnectionUsed>>,
-    types: PhantomData<Types<Q, X, C, A>>,
+    types: PhantomData<Types<Q, C, A>>,
 }
 
-impl<S, Q, X, C, A> ServiceClient<S, Q, X, C, A>
+impl<S, Q, C, A> ServiceClient<S, Q, C, A>
 where
     S: Service<Q, Error: 'static>,
     C: Requests<Q>,
@@ -224,24 +224,23 @@ where
     }
 }
 
-impl<S, Q, X, C, A> Client for ServiceClient<S, Q, X, C, A>
+impl<S, Q, C, A> Client for ServiceClient<S, Q, C, A>
 where
     Q: 'static,
     S: Service<Q> + Clone,
     S::Response: 'static,
     S::Error: 'static,
-    X: Errors<S::Error>,
-    X::Error: 'static,
     C: Requests<Q>,
-    A: Responses<S::Response>,
+    A: Responses<S::Response> + ErrorForm,
+    A::Errors: Errors<S::Error, Error: 'static>,
 {
     type Request = Q;
     type Requests = C;
     type Raw = S::Response;
     type Responses = A;
-    type Error = X::Error;
+    type Error = ErrorOf<S, Q, A>;
 
-    fn leave_connection(&mut self, policy: &RetryPolicy, error: Option<&X::Error>) {
+    fn leave_connection(&mut self, policy: &RetryPolicy, error: Option<&Self::Error>) {
         if let Some(used) = self.connection.take() {
             return used.retire();
         }
@@ -268,7 +267,7 @@ where
     fn error_facts<'a>(
         &self,
         policy: &RetryPolicy,
-        error: &'a X::Error,
+        error: &'a Self::Error,
         head_alone: bool,
     ) -> ErrorFacts<'a> {
         let any: &dyn Any = error;
@@ -282,12 +281,12 @@ where
         http_error_facts(policy, error, head_alone, type_name)
     }
 
-    fn error_text(policy: &RetryPolicy, error: &X::Error, kind: Option<ErrorKind>) -> String {
+    fn error_text(policy: &RetryPolicy, error: &Self::Error, kind: Option<ErrorKind>) -> String {
         error_text(policy, error, kind)
     }
 
-    fn own_error() -> Option<fn(LayerError) -> X::Error> {
-        X::from_own()
+    fn own_error() -> Option<fn(LayerError) -> Self::Error> {
+        A::Errors::from_own()
     }
 }
 

@@ -1,5 +1,5 @@
 //! Two ways to copy a body.
-//> no method named `copy_body` found for struct `RetryLayer<Boxed, RecordBody<
+//> no method named `copy_body` found for struct `RetryLayer<RecordBody<
 
 use http_retry::RetryPolicy;
 use http_retry::tower::RetryLayer;

@@ -8,6 +8,7 @@ use http_retry::config::RetryConfig;
 use http_retry::report::RequestFailed;
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::testing::{ManualRuntime, Script, ScriptBody};
+use http_retry::tower::marker::{CloneBody, Wrapped};
 use http_retry::tower::{Retry, RetryLayer};
 use http_retry::{RetryBody, RetryOverride, RetryReport};
 use reqwest::ResponseBuilderExt;
@@ -84,11 +85,11 @@ fn request(order: &Order) -> Request<String> {
 /// Through the tower layer, whose errors are made into an ending by this.
 pub(super) fn by_tower<X, E>(
     case: &Case,
-    settings: impl Fn(RetryLayer) -> RetryLayer<X>,
+    settings: impl Fn(RetryLayer) -> RetryLayer<CloneBody, Wrapped<X>>,
     ending: impl Fn(E) -> Ending,
 ) -> Played
 where
-    Retry<Script, X>:
+    Retry<Script, CloneBody, Wrapped<X>>:
         Service<Request<String>, Response = Response<RetryBody<ScriptBody, X>>, Error = E>,
     RetryBody<ScriptBody, X>: http_body::Body<Data = bytes::Bytes, Error: std::fmt::Debug>,
 {

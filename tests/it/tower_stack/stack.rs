@@ -9,7 +9,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use http_retry::runtime::Runtime;
 use http_retry::testing::{ManualRuntime, Script, ScriptBody};
-use http_retry::tower::marker::{Boxed, Unchanged};
+use http_retry::tower::marker::{Boxed, CloneBody, Unchanged, Wrapped};
 use http_retry::tower::{Retry, RetryLayer};
 use http_retry::{
     Backoff, Jitter, ReportSlot, RetryBody, RetryBudget, RetryOverride, RetryPolicy,
@@ -60,7 +60,7 @@ pub(super) type OwnServer = MapErr<Server, fn(BoxError) -> Own>;
 
 /// A retry layer over a mock service.
 pub(super) struct Stack<X = Boxed, S = Server> {
-    pub(super) service: Retry<S, X>,
+    pub(super) service: Retry<S, CloneBody, Wrapped<X>>,
     pub(super) server: Handle<Request, Response>,
     pub(super) runtime: ManualRuntime,
     pub(super) budget: RetryBudget,
@@ -90,7 +90,7 @@ impl Stack<Unchanged, OwnServer> {
 impl<X> Stack<X> {
     pub(super) fn layered(
         policy: RetryPolicyBuilder,
-        settings: impl FnOnce(RetryLayer) -> RetryLayer<X>,
+        settings: impl FnOnce(RetryLayer) -> RetryLayer<CloneBody, Wrapped<X>>,
     ) -> Self {
         Self::over(policy, settings, |server| server)
     }
@@ -99,7 +99,7 @@ impl<X> Stack<X> {
 impl<X, S> Stack<X, S> {
     fn over(
         policy: RetryPolicyBuilder,
-        settings: impl FnOnce(RetryLayer) -> RetryLayer<X>,
+        settings: impl FnOnce(RetryLayer) -> RetryLayer<CloneBody, Wrapped<X>>,
         below: impl FnOnce(Server) -> S,
     ) -> Self
     where
@@ -148,7 +148,8 @@ impl<X, S> Stack<X, S> {
 
 impl<X, S, E> Stack<X, S>
 where
-    Retry<S, X>: Service<Request, Response = Answer<X>, Error = E, Future: 'static>,
+    Retry<S, CloneBody, Wrapped<X>>:
+        Service<Request, Response = Answer<X>, Error = E, Future: 'static>,
     E: std::fmt::Debug,
 {
     /// Sends a request as far as it goes by itself.
@@ -272,12 +273,12 @@ where
 
 /// What comes of one request through a layer over a list of answers, on a clock that jumps.
 pub(super) fn sent_through<X>(
-    layer: RetryLayer<X>,
+    layer: RetryLayer<CloneBody, Wrapped<X>>,
     client: &Script,
     request: Request,
 ) -> Result<http::Response<RetryBody<ScriptBody, X>>, BoxError>
 where
-    Retry<Script, X>:
+    Retry<Script, CloneBody, Wrapped<X>>:
         Service<Request, Response = http::Response<RetryBody<ScriptBody, X>>, Error = BoxError>,
 {
     let service = layer.runtime(ManualRuntime::new()).layer(client.clone());

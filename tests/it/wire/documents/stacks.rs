@@ -10,7 +10,7 @@ use http_body_util::Full;
 use http_retry::config::{Document, RetryConfig, RetryConfigBuilder};
 use http_retry::report::{RequestFailed, RetryEvent, RetryEventKind};
 use http_retry::reqwest::RetryMiddleware;
-use http_retry::tower::marker::Unchanged;
+use http_retry::tower::marker::{CloneBody, Unchanged, Wrapped};
 use http_retry::tower::{Retry, RetryLayer};
 use http_retry::{RetryReport, StopReason};
 use hyper_util::client::legacy;
@@ -144,10 +144,10 @@ pub(super) fn document(value: Value) -> Document {
 /// A client of one of the stacks.
 #[derive(Debug, Clone)]
 pub(super) enum Client {
-    Tower(Retry<HyperClient<Full<Bytes>>, Unchanged>),
+    Tower(Retry<HyperClient<Full<Bytes>>, CloneBody, Wrapped<Unchanged>>),
     Boxed(Retry<HyperClient<Full<Bytes>>>),
     Middleware(ClientWithMiddleware),
-    Direct(Retry<reqwest::Client, Unchanged>),
+    Direct(Retry<reqwest::Client, CloneBody, Wrapped<Unchanged>>),
 }
 
 /// What a call gave, and its report as far as the caller can have it.

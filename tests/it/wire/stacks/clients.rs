@@ -9,7 +9,7 @@ use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use http_retry::report::RetryEvent;
 use http_retry::reqwest::RetryMiddleware;
-use http_retry::tower::marker::Unchanged;
+use http_retry::tower::marker::{CloneBody, Unchanged, Wrapped};
 use http_retry::tower::{Retry, RetryLayer};
 use http_retry::{Backoff, RetryBudget, RetryPolicy, RetryPolicyBuilder, RetryReport};
 use hyper_rustls::HttpsConnector;
@@ -103,7 +103,7 @@ pub(crate) fn fixed(max_retries: u32, delay: Duration) -> RetryPolicyBuilder {
 /// A client of one of the stacks.
 #[derive(Debug, Clone)]
 pub(crate) enum Client {
-    Tower(Retry<Hyper, Unchanged>),
+    Tower(Retry<Hyper, CloneBody, Wrapped<Unchanged>>),
     Boxed(Retry<Hyper>),
     Middleware(ClientWithMiddleware),
 }
