@@ -103,10 +103,9 @@ impl DownloadTerms {
         let facts = RequestFacts::of(&Method::GET, &HeaderMap::new());
         let now = self.engine.runtime.now();
         let session = self.options.session(self.route.policy(), facts, now);
+        let mut session = session.with_override(&RetryOverride::new().deadline(left));
+        session.set_request(Some(Method::GET), self.request.clone());
         session
-            .with_override(&RetryOverride::new().deadline(left))
-            .with_method(Some(Method::GET))
-            .of_request(self.request.clone())
     }
 
     /// Pays for a retry after this outcome. Rules on other servers or headers do not apply: the rest of a download is

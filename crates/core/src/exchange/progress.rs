@@ -23,6 +23,7 @@ use crate::report::DeadLetter;
 use crate::report::recorder::ReportRecorder;
 use crate::route::Route;
 use crate::runtime::Sleep;
+use crate::server_hints::has_quota_header;
 use http::{HeaderMap, HeaderName, Method, StatusCode, Uri};
 use std::sync::Arc;
 use std::time::Duration;
@@ -109,8 +110,8 @@ impl Exchange {
             Some(head) => joined_gate_key((&engine, &route), &subject.authority, head),
             None => unsaved.and_then(|unsaved| unsaved.gate_key),
         };
-        let session = self.settings.session(policy, facts, self.started);
-        let session = session.with_method(subject.method.clone());
+        let mut session = self.settings.session(policy, facts, self.started);
+        session.set_request(subject.method.clone(), line);
         let unknown = engine.unknown_service(&route, self.settings.service_name());
         let mut recorder = ReportRecorder::new(
             subject.clone(),
@@ -127,7 +128,7 @@ impl Exchange {
             } else {
                 RetryBudget::unlimited()
             },
-            session: session.of_request(line),
+            session,
             recorder,
             head: head.filter(|_| route.keeps_head()).map(KeptHead::new),
             gate_key: gate_key.or_else(gate_of_operation).unwrap_or_default(),
@@ -275,7 +276,15 @@ impl Progress {
     /// Ends the request with a success that nothing looks at.
     fn succeed(&mut self, outcome: Outcome<'_>) -> Todo {
         self.session.succeed();
-        (self.last, self.at) = (outcome.without_head(), self.engine.runtime.moment());
+        // Only a quota is measured by the wall clock.
+        let reads_quotas = self.permit.as_ref().is_some_and(HeldPermit::reads_quotas);
+        let has_quota = reads_quotas && outcome.headers().is_some_and(has_quota_header);
+        self.at = if has_quota {
+            self.engine.runtime.moment()
+        } else {
+            self.now()
+        };
+        self.last = outcome.without_head();
         self.end_permits(&outcome);
         self.record(outcome, Some(StopReason::Succeeded));
         self.end(StopReason::Succeeded)
@@ -430,7 +439,11 @@ impl Progress {
 
     /// Closes the report, and returns what the caller gets.
     pub(super) fn finish(&mut self) -> Ending {
-        let now = self.engine.runtime.now();
+        let now = match self.stopped {
+            // Judged just now.
+            StopReason::Succeeded => self.at.now,
+            _ => self.engine.runtime.now(),
+        };
         let ends_with = self.session.ends_with().clone();
         // `stopped` closes the report, which must say that no server sent the response.
         if matches!(ends_with, OnExhausted::Respond(_)) {

@@ -241,19 +241,11 @@ impl RetrySession {
         }
     }
 
-    /// Returns this session with the request's method, for rules that look at it.
-    #[must_use]
+    /// Sets the request's method, and the request that outcomes belong to, for classifiers and rules that look at it.
     #[inline]
-    pub fn with_method(self, method: Option<Method>) -> Self {
-        Self { method, ..self }
-    }
-
-    /// Returns this session with the request that its outcomes belong to, for classifiers and rules that look at it.
-    pub fn of_request(self, request: Option<RequestLine>) -> Self {
-        Self {
-            request: request.map(Arc::new),
-            ..self
-        }
+    pub fn set_request(&mut self, method: Option<Method>, request: Option<RequestLine>) {
+        self.method = method;
+        self.request = request.map(Arc::new);
     }
 
     /// Returns the request that outcomes belong to, if it is kept.

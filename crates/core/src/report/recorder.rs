@@ -218,12 +218,21 @@ impl ReportRecorder {
         self.report.set_from_elsewhere(self.moves > 0);
         self.emit(at, RetryEventKind::Stopped(&self.report));
         super::span::log_stop(self.call, &self.subject, &self.report);
-        if let Some(slot) = &self.slot {
-            slot.put(self.report.clone());
-        }
+        let report = std::mem::replace(&mut self.report, RetryReport::new());
         // No report in a response means that its first attempt succeeded.
         let is_plain = self.only_success && stop == StopReason::Succeeded;
-        (!is_plain).then(|| std::mem::replace(&mut self.report, RetryReport::new()))
+        match (&self.slot, is_plain) {
+            (None, true) => None,
+            (None, false) => Some(report),
+            (Some(slot), true) => {
+                slot.put(report);
+                None
+            }
+            (Some(slot), false) => {
+                slot.put(report.clone());
+                Some(report)
+            }
+        }
     }
 
     fn emit(&self, at: Duration, kind: RetryEventKind<'_>) {
