@@ -11,8 +11,8 @@ use http::{Request, Response};
 use http_retry::policy::Moment;
 use http_retry::{ErrorKind, Outcome, RetryPolicy, RetryReport, StopReason};
 use http_retry_core::adapter::{
-    Changes, End, Engine, ErrorFacts, Exchange, Found, Head, Kept, RequestEvidence,
-    RequestSettings, Todo,
+    Changes, End, Engine, ErrorFacts, Exchange, Found, Head, Kept, RedirectSigns, RequestSettings,
+    Todo,
 };
 use http_retry_core::runtime::{Runtime, Sleep, epoch};
 use std::hash::{BuildHasher, RandomState};
@@ -85,7 +85,7 @@ fn end_of(result: &io::Result<Response<()>>) -> End<'_> {
         Err(_) => End::Error(ErrorFacts {
             outcome: Outcome::error(ErrorKind::Other),
             type_name: "io::Error",
-            evidence: RequestEvidence::default(),
+            redirects: RedirectSigns::default(),
         }),
     }
 }

@@ -106,7 +106,7 @@ impl AttemptTimeout {
     }
 
     /// Returns the same error for an attempt whose response was not whole in time.
-    pub(crate) fn after_an_answer(self) -> Self {
+    pub(crate) fn after_a_response(self) -> Self {
         Self {
             answered: true,
             ..self

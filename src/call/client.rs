@@ -6,7 +6,7 @@ use crate::client::responses::Responses;
 use crate::error::LayerError;
 use crate::policy::{Attempt, ErrorKind, RetryPolicy};
 use http::{HeaderName, HeaderValue};
-use http_retry_core::adapter::{ErrorFacts, RequestEvidence, is_grpc};
+use http_retry_core::adapter::{ErrorFacts, RedirectSigns, is_grpc};
 use http_retry_core::attempt::AttemptHandle;
 use std::any::Any;
 use std::future::Future;
@@ -90,9 +90,9 @@ pub(crate) fn http_error_facts(
     ErrorFacts {
         outcome: outcome_of(policy, error, head_alone),
         type_name,
-        evidence: RequestEvidence {
+        redirects: RedirectSigns {
             may_follow: is_of_reqwest(policy, error),
-            ..RequestEvidence::default()
+            ..RedirectSigns::default()
         },
     }
 }

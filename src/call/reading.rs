@@ -121,7 +121,7 @@ impl<C: Client> Call<C> {
             }
             (_, None, Inspected::TimeIsUp) => {
                 let (attempt, by_deadline) = exchange.limit_reached();
-                let error = timeout_of(attempt, by_deadline).after_an_answer();
+                let error = timeout_of(attempt, by_deadline).after_a_response();
                 let own = C::own_error();
                 result = own.map(|own| Err(own(LayerError::Timeout(error))));
                 client.leave_connection(exchange.policy(), None);

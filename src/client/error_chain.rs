@@ -12,7 +12,7 @@ mod links;
 mod of_reqwest;
 mod reading;
 
-pub(crate) use of_reqwest::{boxed, redirect_evidence, without_url};
+pub(crate) use of_reqwest::{boxed, redirect_signs, without_url};
 
 use crate::error::{AttemptTimeout, IncompleteBody, RequestFailed};
 use crate::policy::{ErrorKind, Outcome, Reach, RetryPolicy, Verdict};
@@ -56,12 +56,12 @@ pub(crate) fn outcome_of_body(policy: &RetryPolicy, error: &dyn Any) -> Outcome<
         None => Outcome::error(ErrorKind::Other),
     };
     // Even "not processed" in a body: the head has arrived, so the request was processed.
-    outcome.after_an_answer()
+    outcome.after_a_response()
 }
 
 /// Returns `true` if an error comes from reqwest, whose client may follow redirects itself.
 pub(crate) fn is_of_reqwest(policy: &RetryPolicy, error: &dyn Any) -> bool {
-    redirect_evidence(policy, error).may_follow
+    redirect_signs(policy, error).may_follow
 }
 
 /// Keeps later requests off the connection that an error comes from, if the error shows it.
@@ -285,7 +285,7 @@ impl ChainFacts {
     fn judged(&self, verdict: Verdict, is_of_another: bool) -> Outcome<'static> {
         let outcome = Outcome::error(ErrorKind::Other).judged(verdict);
         if self.answered {
-            outcome.after_an_answer()
+            outcome.after_a_response()
         } else if self.unsent {
             outcome.with(outcome.class(), Reach::Unsent)
         } else if is_of_another && !self.is_connecting() && outcome.reach().is_unprocessed() {
@@ -299,7 +299,7 @@ impl ChainFacts {
     fn with_reach(&self, outcome: Outcome<'static>) -> Outcome<'static> {
         let class = outcome.class();
         if self.answered {
-            outcome.after_an_answer()
+            outcome.after_a_response()
         } else if self.unsent || self.is_connecting() {
             outcome.with(class, Reach::Unsent)
         } else if self.not_begun && !outcome.reach().is_unprocessed() {

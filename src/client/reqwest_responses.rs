@@ -6,7 +6,7 @@ use crate::policy::RetryPolicy;
 use ::reqwest::{Body, Response, ResponseBuilderExt, Url};
 use http::response::Parts;
 use http::{Extensions, HeaderMap, StatusCode};
-use http_retry_core::adapter::{BodyPart, BrokenAnswer, CannedResponse, Inspected};
+use http_retry_core::adapter::{BodyPart, BrokenResponse, CannedResponse, Inspected};
 use std::task::{Context, Poll};
 
 /// A response that was taken apart to read its body.
@@ -72,7 +72,7 @@ impl<A: KeepsReqwest> Responses<Response> for A {
         open.response.body().start(most)
     }
 
-    fn broken(open: &OpenResponse, policy: &RetryPolicy) -> Option<BrokenAnswer> {
+    fn broken(open: &OpenResponse, policy: &RetryPolicy) -> Option<BrokenResponse> {
         broken(open.response.body(), policy)
     }
 

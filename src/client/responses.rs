@@ -9,7 +9,7 @@ use bytes::{Buf, Bytes};
 use http::{Extensions, HeaderMap, StatusCode, Version};
 use http_body::Body;
 use http_retry_core::adapter::{
-    BodyPart, BrokenAnswer, CannedResponse, Inspected, is_longer, warn_of_setting,
+    BodyPart, BrokenResponse, CannedResponse, Inspected, is_longer, warn_of_setting,
 };
 use std::any::{Any, TypeId};
 use std::fmt;
@@ -75,7 +75,7 @@ pub trait Responses<R>: sealed::Sealed + Clone + Send + 'static {
 
     /// Returns the failure that has broken the body.
     #[doc(hidden)]
-    fn broken(open: &Self::Open, policy: &RetryPolicy) -> Option<BrokenAnswer> {
+    fn broken(open: &Self::Open, policy: &RetryPolicy) -> Option<BrokenResponse> {
         let _ = (open, policy);
         None
     }
@@ -261,7 +261,7 @@ where
         open.body().start(most)
     }
 
-    fn broken(open: &Self::Kept, policy: &RetryPolicy) -> Option<BrokenAnswer> {
+    fn broken(open: &Self::Kept, policy: &RetryPolicy) -> Option<BrokenResponse> {
         broken(open.body(), policy)
     }
 
@@ -304,7 +304,7 @@ where
 }
 
 /// Returns the failure that has broken a body.
-pub(super) fn broken<B, X>(body: &RetryBody<B, X>, policy: &RetryPolicy) -> Option<BrokenAnswer>
+pub(super) fn broken<B, X>(body: &RetryBody<B, X>, policy: &RetryPolicy) -> Option<BrokenResponse>
 where
     B: Body<Data = Bytes, Error: 'static> + Unpin,
 {
@@ -314,7 +314,7 @@ where
     };
     let outcome = outcome_of_body(policy, error);
     let words = error_text(policy, error, outcome.error_kind());
-    Some(BrokenAnswer { outcome, words })
+    Some(BrokenResponse { outcome, words })
 }
 
 /// The body is either untouched or dropped: bytes that were read could not be given back.

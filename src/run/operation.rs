@@ -1,12 +1,12 @@
 //! An operation as the driver's client: it runs from its beginning each time, and has no head or body.
 
 use crate::call::{AttemptResult, Client, ErrorFacts, Sends};
-use crate::client::error_chain::{outcome_of, redirect_evidence};
+use crate::client::error_chain::{outcome_of, redirect_signs};
 use crate::client::requests::{Head, RequestEdit, Requests, SaveOptions, sealed::Sealed};
 use crate::client::responses::Opaque;
 use crate::policy::{Attempt, ErrorKind, Outcome, RetryPolicy, Verdict};
 use http::{Extensions, HeaderMap};
-use http_retry_core::adapter::RequestEvidence;
+use http_retry_core::adapter::RedirectSigns;
 use http_retry_core::attempt::AttemptHandle;
 use std::any::type_name;
 use std::future::Future;
@@ -48,7 +48,7 @@ impl<E, V: Into<Verdict>, J: Fn(&E) -> V> Judge<E> for ByFunction<J> {
         ErrorFacts {
             outcome: Outcome::error(ErrorKind::Other).judged(self.0(error).into()),
             type_name: type_name::<E>(),
-            evidence: RequestEvidence::default(),
+            redirects: RedirectSigns::default(),
         }
     }
 }
@@ -58,7 +58,7 @@ impl<E: 'static> Judge<E> for ByPolicy {
         ErrorFacts {
             outcome: outcome_of(policy, error, head_alone),
             type_name: type_name::<E>(),
-            evidence: redirect_evidence(policy, error),
+            redirects: redirect_signs(policy, error),
         }
     }
 }
@@ -131,7 +131,7 @@ where
         head_alone: bool,
     ) -> ErrorFacts<'a> {
         let mut facts = self.judge.judge(policy, error, head_alone);
-        facts.evidence.may_be_several = !self.one_request;
+        facts.redirects.may_be_several = !self.one_request;
         facts
     }
 }

@@ -20,13 +20,13 @@ pub use crate::gate::controller::quota::GateQuota;
 pub use crate::gate::key::{KeyGate, NewKey};
 pub use crate::gate::map::Permit;
 pub use crate::gate::state::{CallEnd, CallKind, GateRequest, Passed};
-pub use crate::nested::{RedirectMode, Redirects, RequestEvidence, follows_redirect};
+pub use crate::nested::{RedirectMode, RedirectSigns, Redirects, follows_redirect};
 pub use crate::normal_form::{
     authority_of_url, base_url, host_pattern, normal_authority, normal_path, path_pattern,
     scheme_pattern,
 };
 pub use crate::policy::bodies::{
-    BodyPart, BodyProbe, BrokenAnswer, Inspected, Rewrite, RewriteBody, RewriteWith, Rewritten,
+    BodyPart, BodyProbe, BrokenResponse, Inspected, Rewrite, RewriteBody, RewriteWith, Rewritten,
     StreamHolder, is_grpc, is_longer,
 };
 pub use crate::policy::classify::texts::{
@@ -34,7 +34,7 @@ pub use crate::policy::classify::texts::{
 };
 pub use crate::policy::framing::{CLIENT_HEADER, client_header, is_client_header};
 pub use crate::policy::rules::CannedResponse;
-pub use crate::policy::rules::predicate::{Evidence, all_hold, any_holds, joined};
+pub use crate::policy::rules::predicate::{BodyView, all_hold, any_holds, joined};
 pub use crate::policy::rules::rule::check_name;
 pub use crate::policy::verdict::bare_name;
 pub use crate::report::recorder::{DownloadRecorder, ReportRecorder, Subject};

@@ -23,7 +23,7 @@ use crate::attempt::AttemptHandle;
 use crate::budget::services::Budgets;
 use crate::error::RateLimited;
 use crate::gate::state::CallEnd;
-use crate::nested::{AttemptMark, RequestEvidence};
+use crate::nested::{AttemptMark, RedirectSigns};
 use crate::policy::{Attempt, ErrorKind, Outcome, RequestLine, RetryPolicy, StopReason, Verdict};
 use crate::report::span::is_logged;
 use crate::route::Route;
@@ -231,7 +231,7 @@ impl Exchange {
     pub fn timed_out(&mut self, kept: &impl Kept, text: &str, can_report: bool) -> Todo {
         let head = kept.head();
         let (progress, mark) = self.sent(head.as_ref());
-        let earlier = progress.earlier_requests(mark, evidence_of(kept, head.as_ref()));
+        let earlier = progress.earlier_requests(mark, signs_of(kept, head.as_ref()));
         progress.timed_out(kept, text, Some(earlier), can_report)
     }
 
@@ -366,11 +366,11 @@ impl Exchange {
 }
 
 /// Returns what an adapter knows of the requests that one attempt sends, besides the one of its outcome.
-fn evidence_of<'a, K: Kept>(_: &K, head: Option<&'a impl Head>) -> RequestEvidence<'a> {
-    RequestEvidence {
+fn signs_of<'a, K: Kept>(_: &K, head: Option<&'a impl Head>) -> RedirectSigns<'a> {
+    RedirectSigns {
         may_follow: K::may_follow(),
         path: head.map(Head::path),
-        ..RequestEvidence::default()
+        ..RedirectSigns::default()
     }
 }
 

@@ -181,10 +181,10 @@ pub(crate) struct RequestTracker<'a> {
     pub(crate) mark: &'a AttemptMark,
 }
 
-/// The evidence of several requests that the client of an attempt shows.
+/// The signs of several requests that the client of an attempt shows.
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::exhaustive_structs, reason = "an adapter fills it in")]
-pub struct RequestEvidence<'a> {
+pub struct RedirectSigns<'a> {
     /// `true` if the attempt may be any number of requests.
     pub may_be_several: bool,
     /// `true` if the client may follow redirects itself.
@@ -231,16 +231,16 @@ impl Redirects {
 impl RequestTracker<'_> {
     /// Judges if the attempt sent another request before the one that its outcome belongs to. `harmless` is `true` if
     /// the request may be processed twice.
-    pub(crate) fn earlier(&self, harmless: bool, evidence: RequestEvidence<'_>) -> EarlierRequests {
-        self.redirects.check(self.mark, evidence.urls);
+    pub(crate) fn earlier(&self, harmless: bool, signs: RedirectSigns<'_>) -> EarlierRequests {
+        self.redirects.check(self.mark, signs.urls);
         let may_be_unseen = || {
             self.mark
-                .may_be_redirected_elsewhere(self.layer, evidence.path)
+                .may_be_redirected_elsewhere(self.layer, signs.path)
         };
         let redirects_unknown = match self.redirects.mode {
             _ if self.mark.is_redirected() || self.mark.has_sent() => return EarlierRequests::Some,
-            _ if evidence.may_be_several => return EarlierRequests::Unknown { harmless },
-            _ if self.mark.flags.follows_none() || !evidence.may_follow => false,
+            _ if signs.may_be_several => return EarlierRequests::Unknown { harmless },
+            _ if self.mark.flags.follows_none() || !signs.may_follow => false,
             _ if self.redirects.disproved.load(Ordering::Relaxed) => true,
             RedirectMode::Nothing => true,
             RedirectMode::Watched => may_be_unseen(),
@@ -392,12 +392,12 @@ mod redirects_tests {
             mark: &mark,
         };
         let redirected = |requested, final_url| {
-            let evidence = RequestEvidence {
+            let signs = RedirectSigns {
                 may_follow: true,
                 urls: Some((requested, final_url)),
-                ..RequestEvidence::default()
+                ..RedirectSigns::default()
             };
-            tracker.earlier(false, evidence)
+            tracker.earlier(false, signs)
         };
         let unknown = EarlierRequests::RedirectsUnknown { harmless: false };
         assert_eq!(

@@ -11,7 +11,7 @@ use crate::error_body::ReadBody;
 use answer::JsonTest;
 use answer::{HeadTest, UsageTest, XmlTest};
 use http::Method;
-use http_retry_core::adapter::{Evidence, all_hold, any_holds};
+use http_retry_core::adapter::{BodyView, all_hold, any_holds};
 use http_retry_core::policy::{ErrorBody, Pointer, RequestLine};
 use http_retry_core::rules::{ConditionInput, Predicate};
 use http_retry_core::{Class, ConfigError, ErrorKind, Outcome};
@@ -346,15 +346,15 @@ fn read(
             return Some(false);
         }
         // A body that is cut off or not understood must not turn a success into a failure.
-        if input.evidence == Evidence::Head || !body.is_some_and(ErrorBody::is_understood) {
+        if input.view == BodyView::Head || !body.is_some_and(ErrorBody::is_understood) {
             return None;
         }
     }
-    match (input.evidence, body) {
+    match (input.view, body) {
         // Before the next arm: a body that can be read in two ways decides nothing here.
-        (Evidence::Certain, body) if !body.is_some_and(is_certain) => None,
+        (BodyView::Certain, body) if !body.is_some_and(is_certain) => None,
         (_, Some(body)) => Some(holds(body)),
-        (Evidence::Head, None) => None,
+        (BodyView::Head, None) => None,
         (_, None) => Some(false),
     }
 }

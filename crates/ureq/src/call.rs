@@ -4,11 +4,11 @@ use crate::errors::{RequestFailed, outcome_of, outcome_of_body, words};
 use crate::request::ReplayableRequest;
 use crate::response::{ReadEnd, at_most, canned, read};
 use crate::runtime::clock;
-use crate::watch::{self, Evidence};
+use crate::watch::{self, Seen};
 use http::{Request, Response};
 use http_retry_core::adapter::{
-    BodyNeed, BodyPart, BrokenAnswer, Changes, End, EndsWith, Engine, ErrorFacts, Exchange, Found,
-    Head, Inspected, Kept, RequestEvidence, RequestSettings, Todo, is_longer,
+    BodyNeed, BodyPart, BrokenResponse, Changes, End, EndsWith, Engine, ErrorFacts, Exchange,
+    Found, Head, Inspected, Kept, RedirectSigns, RequestSettings, Todo, is_longer,
 };
 use http_retry_core::runtime::block_on;
 use http_retry_core::{ErrorKind, Outcome, RetryReport, StopReason};
@@ -28,7 +28,7 @@ pub(crate) struct Call<'a, 'b> {
     request: ReplayableRequest<'b>,
     /// The last result, if it was kept, and what was seen of its attempt.
     last: Option<AttemptResult>,
-    evidence: Evidence,
+    seen: Seen,
 }
 
 impl<'a, 'b> Call<'a, 'b> {
@@ -54,7 +54,7 @@ impl<'a, 'b> Call<'a, 'b> {
             agent,
             request,
             last: None,
-            evidence: Evidence::default(),
+            seen: Seen::default(),
         }
     }
 
@@ -89,11 +89,11 @@ impl<'a, 'b> Call<'a, 'b> {
         let (request, agent) = (&mut self.request, self.agent);
         let send = || request.send(agent, attempt);
         let sent = || watch::around(&clock, until, harmless, send);
-        let (result, evidence) = self.exchange.around(sent);
-        self.evidence = evidence;
+        let (result, seen) = self.exchange.around(sent);
+        self.seen = seen;
         // The agent makes no error of a status: this one is of another agent's request.
-        let is_anothers = evidence.sent && matches!(result, Err(Error::StatusCode(_)));
-        if evidence.requests > 1 || is_anothers {
+        let is_anothers = seen.sent && matches!(result, Err(Error::StatusCode(_)));
+        if seen.requests > 1 || is_anothers {
             self.exchange.sent_several();
         }
         let is_late = until.is_some_and(|until| until <= clock.now());
@@ -123,12 +123,12 @@ impl<'a, 'b> Call<'a, 'b> {
         let outcome = if self.request.has_failed() {
             Outcome::error(ErrorKind::Body)
         } else {
-            outcome_of(self.exchange.policy(), error, self.evidence)
+            outcome_of(self.exchange.policy(), error, self.seen)
         };
         End::Error(ErrorFacts {
             outcome,
             type_name: type_name::<Error>(),
-            evidence: RequestEvidence::default(),
+            redirects: RedirectSigns::default(),
         })
     }
 
@@ -200,7 +200,7 @@ impl<'a, 'b> Call<'a, 'b> {
                         let outcome = outcome_of_body(self.exchange.policy(), &error);
                         let words = words(&error, outcome.error_kind());
                         // The caller gets the bytes before the break, if no other attempt follows.
-                        self.has_read(response, Found::Broken(&BrokenAnswer { outcome, words }))
+                        self.has_read(response, Found::Broken(&BrokenResponse { outcome, words }))
                     }
                 }
             }

@@ -1,6 +1,6 @@
 //! The meaning of ureq's errors, and the one error of this crate.
 
-use crate::watch::Evidence;
+use crate::watch::Seen;
 use http::StatusCode;
 use http_retry_core::adapter::{is_refusal_by_proxy, is_refusal_to_connect, kind_of_tls_text};
 use http_retry_core::policy::{ErrorKind, Verdict};
@@ -12,11 +12,7 @@ use std::io;
 use ureq::{Error, Timeout};
 
 /// Returns the meaning of an attempt's error, given what was seen of the attempt.
-pub(crate) fn outcome_of(
-    policy: &RetryPolicy,
-    error: &Error,
-    evidence: Evidence,
-) -> Outcome<'static> {
+pub(crate) fn outcome_of(policy: &RetryPolicy, error: &Error, seen: Seen) -> Outcome<'static> {
     let status = match error {
         Error::StatusCode(status) => StatusCode::from_u16(*status).ok(),
         _ => None,
@@ -26,13 +22,13 @@ pub(crate) fn outcome_of(
         (None, Some(status)) => return Outcome::error_of_status(status),
         (None, None) => {
             let kind = match kind_of(error) {
-                ErrorKind::Other if evidence.is_unsent() => kind_while_connecting(error),
+                ErrorKind::Other if seen.is_unsent() => kind_while_connecting(error),
                 kind => kind,
             };
-            Outcome::error(refined(kind, evidence))
+            Outcome::error(refined(kind, seen))
         }
     };
-    if evidence.is_unsent() {
+    if seen.is_unsent() {
         outcome.with(outcome.class(), Reach::Unsent)
     } else {
         outcome
@@ -48,14 +44,14 @@ pub(crate) fn outcome_of_body(policy: &RetryPolicy, error: &Error) -> Outcome<'s
             ErrorKind::Other | ErrorKind::Protocol => ErrorKind::Decode,
             kind => refined(
                 kind,
-                Evidence {
+                Seen {
                     sent: true,
-                    ..Evidence::default()
+                    ..Seen::default()
                 },
             ),
         }),
     };
-    outcome.after_an_answer()
+    outcome.after_a_response()
 }
 
 /// Returns the text of an error for rules that test it. It is used for nothing else.
@@ -171,17 +167,17 @@ fn kind_while_connecting(error: &Error) -> ErrorKind {
 
 /// Refines a kind by the place where the request was: the same errors come from a connection that is being made, and
 /// from one in use.
-fn refined(kind: ErrorKind, evidence: Evidence) -> ErrorKind {
-    if evidence.resolving {
+fn refined(kind: ErrorKind, seen: Seen) -> ErrorKind {
+    if seen.resolving {
         return match kind {
             ErrorKind::Request => kind,
             ErrorKind::Timeout | ErrorKind::ConnectTimeout => ErrorKind::ConnectTimeout,
             _ => ErrorKind::Dns,
         };
     }
-    match (kind, evidence.sent) {
+    match (kind, seen.sent) {
         // A response that another agent got, or a middleware made.
-        (kind, false) if evidence.requests == 0 => kind,
+        (kind, false) if seen.requests == 0 => kind,
         (ErrorKind::Timeout, false) => ErrorKind::ConnectTimeout,
         (ErrorKind::Reset, false) => ErrorKind::Connect,
         (ErrorKind::Incomplete, false) => ErrorKind::Tls,
@@ -189,9 +185,9 @@ fn refined(kind: ErrorKind, evidence: Evidence) -> ErrorKind {
         // received no response.
         (ErrorKind::Protocol, false) => ErrorKind::Certificate,
         // A lost network gives the same errors for a connection in use as for one that cannot be made.
-        (ErrorKind::Connect, true) if evidence.requests < 2 => ErrorKind::Reset,
-        (ErrorKind::ConnectTimeout, true) if evidence.requests < 2 => ErrorKind::Timeout,
-        (ErrorKind::Dns, true) if evidence.requests < 2 => ErrorKind::Reset,
+        (ErrorKind::Connect, true) if seen.requests < 2 => ErrorKind::Reset,
+        (ErrorKind::ConnectTimeout, true) if seen.requests < 2 => ErrorKind::Timeout,
+        (ErrorKind::Dns, true) if seen.requests < 2 => ErrorKind::Reset,
         (kind, _) => kind,
     }
 }

@@ -20,7 +20,7 @@ use ureq::{Error, Timeout};
 
 /// The facts of an attempt that its result does not show.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Evidence {
+pub(crate) struct Seen {
     /// The number of requests that went out for it: two or more if a redirect was followed.
     pub(crate) requests: u32,
     /// A server may have seen a byte of one of them.
@@ -29,7 +29,7 @@ pub(crate) struct Evidence {
     pub(crate) resolving: bool,
 }
 
-impl Evidence {
+impl Seen {
     /// Returns `true` if no server can have seen a byte of the attempt. If this agent was asked for no request, another
     /// one may have sent it.
     pub(crate) fn is_unsent(self) -> bool {
@@ -41,7 +41,7 @@ impl Evidence {
 struct Watched {
     clock: Arc<dyn Runtime>,
     until: Option<Duration>,
-    evidence: Evidence,
+    seen: Seen,
     /// The number of connectors that this thread is in: a proxy's connection is made within the connection.
     connectors: u32,
 }
@@ -75,10 +75,10 @@ struct Restore {
 impl Drop for Restore {
     fn drop(&mut self) {
         let mut outer = self.outer.take();
-        let inner = with_watched(|watched| watched.evidence).unwrap_or_default();
+        let inner = with_watched(|watched| watched.seen).unwrap_or_default();
         if let Some(outer) = outer.as_mut().filter(|_| inner.sent && !self.harmless) {
-            outer.evidence.requests = outer.evidence.requests.saturating_add(1);
-            outer.evidence.sent = true;
+            outer.seen.requests = outer.seen.requests.saturating_add(1);
+            outer.seen.sent = true;
         }
         replace(outer);
     }
@@ -91,11 +91,11 @@ pub(crate) fn around<T>(
     until: Option<Duration>,
     harmless: bool,
     run: impl FnOnce() -> T,
-) -> (T, Evidence) {
+) -> (T, Seen) {
     let before = replace(Some(Watched {
         clock: Arc::clone(clock),
         until,
-        evidence: Evidence::default(),
+        seen: Seen::default(),
         connectors: 0,
     }));
     let restore = Restore {
@@ -103,9 +103,9 @@ pub(crate) fn around<T>(
         harmless,
     };
     let ended = run();
-    let evidence = with_watched(|watched| watched.evidence).unwrap_or_default();
+    let seen = with_watched(|watched| watched.seen).unwrap_or_default();
     drop(restore);
-    (ended, evidence)
+    (ended, seen)
 }
 
 /// Cuts a timeout of ureq to the time that is left.
@@ -137,14 +137,14 @@ pub(crate) struct WatchedResolver<R>(pub(crate) R);
 fn request_begins() {
     with_watched(|watched| {
         if watched.connectors == 0 {
-            watched.evidence.requests = watched.evidence.requests.saturating_add(1);
-            watched.evidence.resolving = true;
+            watched.seen.requests = watched.seen.requests.saturating_add(1);
+            watched.seen.resolving = true;
         }
     });
 }
 
 fn is_resolved() {
-    with_watched(|watched| watched.evidence.resolving &= watched.connectors > 0);
+    with_watched(|watched| watched.seen.resolving &= watched.connectors > 0);
 }
 
 impl<R: Resolver> Resolver for WatchedResolver<R> {
@@ -223,7 +223,7 @@ impl<T: Transport> Transport for WatchedTransport<T> {
     fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), Error> {
         let timeout = cut(timeout)?;
         // Before the write: one that fails may have been seen in part.
-        with_watched(|watched| watched.evidence.sent |= watched.connectors == 0);
+        with_watched(|watched| watched.seen.sent |= watched.connectors == 0);
         self.0.transmit_output(amount, timeout)
     }
 

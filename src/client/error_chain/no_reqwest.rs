@@ -3,7 +3,7 @@
 
 use super::BoxError;
 use crate::policy::RetryPolicy;
-use http_retry_core::adapter::RequestEvidence;
+use http_retry_core::adapter::RedirectSigns;
 use std::any::Any;
 use std::error::Error;
 
@@ -22,8 +22,8 @@ impl ReqwestFacts {
     }
 }
 
-pub(crate) fn redirect_evidence<'a>(_: &RetryPolicy, _: &'a dyn Any) -> RequestEvidence<'a> {
-    RequestEvidence::default()
+pub(crate) fn redirect_signs<'a>(_: &RetryPolicy, _: &'a dyn Any) -> RedirectSigns<'a> {
+    RedirectSigns::default()
 }
 
 pub(crate) fn without_url(error: BoxError) -> BoxError {

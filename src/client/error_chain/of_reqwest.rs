@@ -2,7 +2,7 @@
 
 use super::{BoxError, known, links};
 use crate::policy::RetryPolicy;
-use http_retry_core::adapter::RequestEvidence;
+use http_retry_core::adapter::RedirectSigns;
 use std::any::Any;
 use std::error::Error;
 
@@ -29,24 +29,21 @@ impl ReqwestFacts {
     }
 }
 
-/// Returns the evidence of redirects in an error.
-pub(crate) fn redirect_evidence<'a>(
-    policy: &RetryPolicy,
-    error: &'a dyn Any,
-) -> RequestEvidence<'a> {
+/// Returns the signs of redirects in an error.
+pub(crate) fn redirect_signs<'a>(policy: &RetryPolicy, error: &'a dyn Any) -> RedirectSigns<'a> {
     let known = policy.own_error(error).or_else(|| known(error));
     let mut links = known.into_iter().flat_map(links);
     match links.find_map(|link| link.downcast_ref::<::reqwest::Error>()) {
-        Some(error) => RequestEvidence {
+        Some(error) => RedirectSigns {
             may_follow: true,
             // The URL in a status error may be the target of a redirect.
             path: error
                 .url()
                 .filter(|_| !error.is_status())
                 .map(::reqwest::Url::path),
-            ..RequestEvidence::default()
+            ..RedirectSigns::default()
         },
-        None => RequestEvidence::default(),
+        None => RedirectSigns::default(),
     }
 }
 

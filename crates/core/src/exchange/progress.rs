@@ -6,11 +6,11 @@ use super::head::{Head, Kept};
 use super::retry::{Awaited, CutAttempt, Limit, MovedFrom};
 use super::settings::Unsaved;
 use super::todo::{BodyNeed, End, Ending, EndsWith, ErrorFacts, Found, Todo};
-use super::{Exchange, evidence_of};
+use super::{Exchange, signs_of};
 use crate::attempt::{self, AttemptHandle};
 use crate::budget::{PaidRetry, RetryBudget};
 use crate::gate::GateKey;
-use crate::nested::{AttemptMark, RequestEvidence, RequestTracker};
+use crate::nested::{AttemptMark, RedirectSigns, RequestTracker};
 use crate::policy::bodies::BodyPart;
 use crate::policy::outcome::earlier::EarlierRequests;
 use crate::policy::rules::OnExhausted;
@@ -29,7 +29,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The longest time for which the start of an error body is read.
-const MAX_EVIDENCE_TIME: Duration = Duration::from_secs(2);
+const MAX_ERROR_BODY_TIME: Duration = Duration::from_secs(2);
 
 /// The progress of a request that is more than a success at once.
 pub(super) struct Progress {
@@ -226,7 +226,7 @@ impl Progress {
         judged: Option<Verdict>,
     ) -> Todo {
         let head = kept.head();
-        let mut evidence = evidence_of(kept, head.as_ref());
+        let mut signs = signs_of(kept, head.as_ref());
         // The limit is over with the attempt, even if the answer is still read.
         self.timer = None;
         self.error_type = None;
@@ -238,7 +238,7 @@ impl Progress {
                 url,
                 can_leave,
             } => {
-                evidence.urls = head.as_ref().and_then(Head::url).zip(url);
+                signs.urls = head.as_ref().and_then(Head::url).zip(url);
                 let outcome = Outcome::response(status, headers);
                 let outcome = if can_leave {
                     outcome.on_leavable_connection()
@@ -250,11 +250,11 @@ impl Progress {
             End::Error(ErrorFacts {
                 outcome,
                 type_name,
-                evidence: shown,
+                redirects: shown,
             }) => {
-                evidence = RequestEvidence {
-                    may_follow: evidence.may_follow || shown.may_follow,
-                    path: evidence.path.or(shown.path),
+                signs = RedirectSigns {
+                    may_follow: signs.may_follow || shown.may_follow,
+                    path: signs.path.or(shown.path),
                     ..shown
                 };
                 let is_unknown = outcome.error_kind() == Some(ErrorKind::Other);
@@ -263,7 +263,7 @@ impl Progress {
             }
         };
         let line = self.session.request();
-        let earlier = self.earlier_requests(mark, evidence);
+        let earlier = self.earlier_requests(mark, signs);
         let outcome = outcome.after_others(earlier).for_request(line.as_deref());
         if judged.is_none() && self.session.accepts_unseen(&outcome) {
             return self.succeed(outcome);
@@ -405,14 +405,14 @@ impl Progress {
     pub(super) fn earlier_requests(
         &self,
         mark: &AttemptMark,
-        evidence: RequestEvidence<'_>,
+        signs: RedirectSigns<'_>,
     ) -> EarlierRequests {
         let tracker = RequestTracker {
             redirects: &self.engine.redirects,
             layer: self.engine.id(),
             mark,
         };
-        tracker.earlier(self.session.is_idempotent_by_itself(), evidence)
+        tracker.earlier(self.session.is_idempotent_by_itself(), signs)
     }
 
     fn body_need(&self, part: BodyPart) -> Todo {
@@ -429,7 +429,9 @@ impl Progress {
                 let is_late = self.limit.is_some_and(|limit| limit.is_ignored);
                 (BodyPart::Whole(if is_late { 0 } else { bytes }), by_attempt)
             }
-            BodyPart::Start(_) | BodyPart::Rest(_) => (part, Some(self.within(MAX_EVIDENCE_TIME))),
+            BodyPart::Start(_) | BodyPart::Rest(_) => {
+                (part, Some(self.within(MAX_ERROR_BODY_TIME)))
+            }
         };
         Todo::Read(BodyNeed {
             part,

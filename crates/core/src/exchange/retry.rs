@@ -130,7 +130,7 @@ impl Progress {
         let outcome = Outcome::error(ErrorKind::Timeout).with_body(&text);
         let outcome = match earlier {
             Some(earlier) => outcome.after_others(earlier),
-            None => outcome.after_an_answer(),
+            None => outcome.after_a_response(),
         };
         let mut outcome = outcome.for_request(line.as_deref());
         self.prepare_decision(kept, is_answered);

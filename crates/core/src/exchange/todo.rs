@@ -2,8 +2,8 @@
 
 #[cfg(doc)]
 use super::Exchange;
-use crate::nested::RequestEvidence;
-use crate::policy::bodies::{BodyPart, BrokenAnswer, RewriteWith};
+use crate::nested::RedirectSigns;
+use crate::policy::bodies::{BodyPart, BrokenResponse, RewriteWith};
 use crate::policy::rules::CannedResponse;
 use crate::policy::{Outcome, Verdict};
 use crate::report::RetryReport;
@@ -69,7 +69,7 @@ pub struct ErrorFacts<'a> {
     /// The name of its type, as the client below makes it.
     pub type_name: &'static str,
     /// The signs of other requests in its attempt.
-    pub evidence: RequestEvidence<'a>,
+    pub redirects: RedirectSigns<'a>,
 }
 
 /// The result of a read of a body.
@@ -85,7 +85,7 @@ pub enum Found<'a> {
     /// The verdict of a probe.
     Verdict(Option<Verdict>),
     /// The body broke.
-    Broken(&'a BrokenAnswer),
+    Broken(&'a BrokenResponse),
     /// The body was not whole in time. The text is that of the error, which is returned if `true`.
     Late(&'a str, bool),
 }

@@ -197,7 +197,7 @@ pub(crate) const MAX_ANSWER_BYTES: u64 = 64 << 20;
 /// The failure that broke a response.
 #[derive(Debug)]
 #[expect(clippy::exhaustive_structs, reason = "an adapter fills it in")]
-pub struct BrokenAnswer {
+pub struct BrokenResponse {
     /// The error that broke it.
     pub outcome: Outcome<'static>,
     /// The text of the error, for rules that look at it.

@@ -92,7 +92,7 @@ impl RetryPolicyBuilder {
     /// and to the tables, and so does `Success` for an error. For an error, the function sees the verdict of
     /// `classify_error`, and overrides it. It must not panic.
     ///
-    /// It runs once for each attempt, and again only on new evidence (see [`Classify`]). Of several calls of `classify`
+    /// It runs once for each attempt, and again only once more is known (see [`Classify`]). Of several calls of `classify`
     /// and [`classifier`](Self::classifier), the first that returns a verdict decides. A wait or a
     /// scope that it leaves open is that of the next one, or of a [`dialect`](Self::dialect).
     ///

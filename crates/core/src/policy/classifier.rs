@@ -32,7 +32,7 @@ use std::sync::Arc;
 /// It is for outcomes that neither a rule ([`rules`](super::rules)) nor a row of a dialect (`Dialect`) can describe. It
 /// sees no clock and does no I/O. A closure is a classifier too.
 ///
-/// It runs once for each attempt, and again only on new evidence: after the start of the response's body or the error's
+/// It runs once for each attempt, and again only once more is known: after the start of the response's body or the error's
 /// message has been read, and after an attempt that ran out of time could not be cut and has ended.
 ///
 /// Only [`classify`](Self::classify) is required. The other methods serve rules and a service's own tables: a [`Rule`]

@@ -295,7 +295,7 @@ impl<'a> Outcome<'a> {
     /// Returns this outcome for an attempt that got a response head before it failed; later verdicts do not change
     /// that.
     #[must_use]
-    pub fn after_an_answer(self) -> Self {
+    pub fn after_a_response(self) -> Self {
         let answered = self.with(self.verdict.class, Reach::Answered);
         Self {
             answered: true,

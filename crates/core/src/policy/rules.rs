@@ -17,7 +17,7 @@ pub(crate) mod rule;
 
 pub use action::{Action, CannedResponse, Failover, Wait};
 pub use names::NamesUsed;
-pub(crate) use predicate::Evidence;
+pub(crate) use predicate::BodyView;
 pub use predicate::{ConditionInput, Predicate};
 pub use rule::{Rule, RuleBuilder};
 

@@ -172,9 +172,9 @@ pub(crate) use plan::Server;
 pub struct RetrySession {
     policy: RetryPolicy,
     /// The source of the decision behind the retry under way.
-    by: DecidedBy,
+    retrying_by: DecidedBy,
     /// The source of the last decision.
-    decided_by: DecidedBy,
+    last_decision_by: DecidedBy,
     reading: Reading,
     /// The hints in the head of the last outcome.
     hints: Option<Box<ServerHints>>,
@@ -207,8 +207,8 @@ impl RetrySession {
     pub(super) fn new(policy: RetryPolicy, facts: RequestFacts, started: Duration) -> Self {
         Self {
             policy,
-            by: DecidedBy::Policy,
-            decided_by: DecidedBy::Policy,
+            retrying_by: DecidedBy::Policy,
+            last_decision_by: DecidedBy::Policy,
             reading: Reading::Nothing,
             hints: None,
             provisional: None,
@@ -351,7 +351,7 @@ impl RetrySession {
     fn stop(&self, why: StopReason) -> Stop {
         Stop {
             why,
-            by: self.decided_by,
+            by: self.last_decision_by,
             list: None,
             row: None,
             worth_another: true,
@@ -417,7 +417,7 @@ impl RetrySession {
 
     /// Counts a paid plan. Counting it twice has no further effect.
     pub(crate) fn count(&mut self, plan: &RetryPlan) {
-        self.by = plan.by;
+        self.retrying_by = plan.by;
         // A plan holds the counts after its retry instead of increments, so a second call changes nothing.
         self.counts = plan.after;
         if let (DecidedBy::Rule(rule), Some(counters)) = (plan.by, plan.counters()) {
@@ -444,7 +444,7 @@ impl RetrySession {
     #[must_use]
     #[inline]
     pub fn deadline(&self) -> Option<Duration> {
-        self.deadline_by(self.policy_by(self.by))
+        self.deadline_by(self.policy_by(self.retrying_by))
     }
 
     /// Returns the longest time for the request at its current service, or `None` without a limit.
@@ -472,7 +472,7 @@ impl RetrySession {
     #[must_use]
     pub fn attempt_limit(&self, now: Duration) -> Option<Duration> {
         let left = self.deadline().map(|deadline| deadline.saturating_sub(now));
-        self.policy_by(self.by)
+        self.policy_by(self.retrying_by)
             .0
             .attempt_limit(Some(&self.own), left)
     }
@@ -481,7 +481,7 @@ impl RetrySession {
     /// aside leaves the response to another layer, or to the caller. A response to HEAD declares a length and has no
     /// body.
     pub(crate) fn whole_answers(&self) -> u64 {
-        let by_policy = || self.policy_by(self.by).0.whole_answers;
+        let by_policy = || self.policy_by(self.retrying_by).0.whole_answers;
         if self.method == Some(Method::HEAD) {
             return 0;
         }
@@ -495,7 +495,7 @@ impl RetrySession {
     /// Returns the most attempts that the limit in charge allows, or `None` if there is no limit. Attempts that do not
     /// count, such as refused ones, come on top.
     pub(crate) fn max_attempts(&self) -> Option<u64> {
-        let retries = limited(self.max_retries(self.policy_by(self.by)));
+        let retries = limited(self.max_retries(self.policy_by(self.retrying_by)));
         retries.map(|retries| retries.saturating_add(1))
     }
 

@@ -4,7 +4,7 @@ use super::{Dialect, Row};
 use http::HeaderName;
 use http::header::CONTENT_LENGTH;
 use http_retry_core::ConfigError;
-use http_retry_core::adapter::Evidence;
+use http_retry_core::adapter::BodyView;
 use http_retry_core::policy::{Classify, Outcome, Pointer, Reach, Verdict};
 use std::sync::Arc;
 
@@ -93,16 +93,16 @@ impl Dialect {
     ) -> Option<Verdict> {
         outcome.headers()?;
         let success = is_success(outcome);
-        let evidence = if success && !(may_read_successes && is_short_and_readable(outcome)) {
-            Evidence::Head
+        let view = if success && !(may_read_successes && is_short_and_readable(outcome)) {
+            BodyView::Head
         } else {
-            Evidence::Body
+            BodyView::Body
         };
         for (place, row) in self.rows.iter().enumerate() {
             if success && !row.of_successes {
                 continue;
             }
-            match row.when.matches(outcome, evidence) {
+            match row.when.matches(outcome, view) {
                 Some(true) => {
                     let mut verdict = row.meaning.verdict(outcome);
                     verdict.reach = self.reach(place, row, outcome);
@@ -133,7 +133,7 @@ impl Dialect {
         }
         let mut rows = self.rows.iter().filter(|row| !success || row.of_successes);
         // Only the first row that matches, or that may match once the body is read, decides whether to read it.
-        let first = rows.find_map(|row| match row.when.matches(outcome, Evidence::Head) {
+        let first = rows.find_map(|row| match row.when.matches(outcome, BodyView::Head) {
             Some(true) => Some(row.meaning.needs_the_body()),
             Some(false) => None,
             None => Some(true),
@@ -157,7 +157,7 @@ impl Dialect {
                 has_body && !row.meaning.is_refused() && (row.of_successes || !success)
             });
         let is_certain = || {
-            let certain = |row: &Row| row.when.matches(outcome, Evidence::Certain);
+            let certain = |row: &Row| row.when.matches(outcome, BodyView::Certain);
             let mut rivals = rivals.map(certain);
             certain(row) == Some(true) && rivals.all(|holds| holds == Some(false))
         };

@@ -2,7 +2,7 @@
 
 use super::at::{Location, LocationKind};
 use http_retry_core::ConfigError;
-use http_retry_core::adapter::{Evidence, RetryTime};
+use http_retry_core::adapter::{BodyView, RetryTime};
 use http_retry_core::policy::{Class, Outcome, Pointer, Reach, Reason, Scope, Unit, Verdict};
 use http_retry_rules::Condition;
 use std::time::Duration;
@@ -213,7 +213,7 @@ impl Interpretation {
     }
 
     fn scope_of(&self, outcome: &Outcome<'_>) -> Option<Scope> {
-        let holds = |condition: &Condition| condition.matches(outcome, Evidence::Body);
+        let holds = |condition: &Condition| condition.matches(outcome, BodyView::Body);
         let mut told = self.scope_where.iter();
         let told = told.find(|(condition, _)| holds(condition) == Some(true));
         told.map(|(_, scope)| *scope).or(self.verdict.scope)

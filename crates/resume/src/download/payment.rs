@@ -111,7 +111,7 @@ impl<B> Download<B> {
             }
         };
         let session = &self.last_break.insert(last).session;
-        self.terms.pay(session, outcome.after_an_answer())
+        self.terms.pay(session, outcome.after_a_response())
     }
 
     /// Applies a paid resume, and returns the rest of its wait.

@@ -153,16 +153,16 @@ impl Condition {
     /// use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
     /// use http_retry::Outcome;
     /// use http_retry::rules::Condition;
-    /// use http_retry_core::adapter::Evidence;
+    /// use http_retry_core::adapter::BodyView;
     ///
     /// let [usage, limit] = ["x-usage", "x-limit"].map(HeaderName::from_static);
     /// let values = ["205,870", "200,2000"].map(HeaderValue::from_static);
     /// let headers = HeaderMap::from_iter([usage.clone(), limit.clone()].into_iter().zip(values));
     /// let refused = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &headers);
     /// let of_a_quarter = Condition::used_up(usage.clone(), limit.clone(), 0);
-    /// assert_eq!(of_a_quarter.matches(&refused, Evidence::Head), Some(true));
+    /// assert_eq!(of_a_quarter.matches(&refused, BodyView::Head), Some(true));
     /// let of_a_day = Condition::used_up(usage, limit, 1);
-    /// assert_eq!(of_a_day.matches(&refused, Evidence::Head), Some(false));
+    /// assert_eq!(of_a_day.matches(&refused, BodyView::Head), Some(false));
     /// ```
     pub fn used_up(usage: HeaderName, limit: HeaderName, index: usize) -> Self {
         Self::of(Test::Usage(UsageTest {

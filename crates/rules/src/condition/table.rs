@@ -2,14 +2,14 @@
 
 use super::{Condition, Test};
 use http_retry_core::Outcome;
-use http_retry_core::adapter::Evidence;
+use http_retry_core::adapter::BodyView;
 use http_retry_core::policy::{ErrorBody, Pointer};
 use http_retry_core::rules::{ConditionInput, Predicate};
 use std::fmt;
 use std::sync::Arc;
 
 impl Condition {
-    /// Returns `Some(true)` if a response meets the condition, and `None` if that is undecided (see [`Evidence`]).
+    /// Returns `Some(true)` if a response meets the condition, and `None` if that is undecided (see [`BodyView`]).
     ///
     /// Conditions on the number of the attempt and on idempotence never hold here. Those on the class
     /// ([`success`](Self::success), [`failure`](Self::failure), [`retryable`](Self::retryable)) look at the class that
@@ -20,19 +20,19 @@ impl Condition {
     /// use http_retry::Outcome;
     /// use http_retry::policy::ErrorBody;
     /// use http_retry::rules::Condition;
-    /// use http_retry_core::adapter::Evidence;
+    /// use http_retry_core::adapter::BodyView;
     ///
     /// let locked = Condition::status([409])?.and(Condition::message("locked")?);
     /// let headers = HeaderMap::new();
     /// let response = Outcome::response(StatusCode::CONFLICT, &headers);
-    /// assert_eq!(locked.matches(&response, Evidence::Head), None);
+    /// assert_eq!(locked.matches(&response, BodyView::Head), None);
     /// let body = ErrorBody::read(b"the record is locked");
-    /// assert_eq!(locked.matches(&response.with_body(&body), Evidence::Body), Some(true));
+    /// assert_eq!(locked.matches(&response.with_body(&body), BodyView::Body), Some(true));
     /// # Ok::<(), http_retry::ConfigError>(())
     /// ```
     #[must_use]
-    pub fn matches(&self, outcome: &Outcome<'_>, evidence: Evidence) -> Option<bool> {
-        self.holds(&ConditionInput::new(outcome, evidence))
+    pub fn matches(&self, outcome: &Outcome<'_>, view: BodyView) -> Option<bool> {
+        self.holds(&ConditionInput::new(outcome, view))
     }
 
     /// Holds if this function returns `true` for a response whose body has been read; `name` is for `Debug`. It must

@@ -3,8 +3,8 @@ use http::{HeaderMap, HeaderName, StatusCode};
 use http_retry_core::RetryPolicy;
 use http_retry_core::rules::{CannedResponse, Failover, OnExhausted, Rule};
 
-fn holds(test: Test, outcome: &Outcome<'_>, evidence: Evidence) -> Option<bool> {
-    let mut input = ConditionInput::new(outcome, evidence);
+fn holds(test: Test, outcome: &Outcome<'_>, view: BodyView) -> Option<bool> {
+    let mut input = ConditionInput::new(outcome, view);
     (input.attempt, input.method, input.idempotent) = (1, Some(&Method::GET), true);
     input.reads_successes = false;
     Condition([test].into()).holds(&input)
@@ -22,11 +22,11 @@ fn status(range: RangeInclusive<u16>) -> Test {
 fn a_test_of_an_unread_body_is_undecided() {
     let headers = HeaderMap::new();
     let failed = Outcome::response(StatusCode::BAD_REQUEST, &headers);
-    assert_eq!(holds(message(), &failed, Evidence::Head), None);
-    assert_eq!(holds(message(), &failed, Evidence::Body), Some(false));
+    assert_eq!(holds(message(), &failed, BodyView::Head), None);
+    assert_eq!(holds(message(), &failed, BodyView::Body), Some(false));
     let body = ErrorBody::read(b"Please slow down now");
     let read = failed.with_body(&body);
-    assert_eq!(holds(message(), &read, Evidence::Head), Some(true));
+    assert_eq!(holds(message(), &read, BodyView::Head), Some(true));
 }
 
 #[test]
@@ -40,11 +40,11 @@ fn a_test_of_the_head_that_decides_makes_the_body_needless() {
         ])
     };
     assert_eq!(
-        holds(when(status(500..=599)), &failed, Evidence::Head),
+        holds(when(status(500..=599)), &failed, BodyView::Head),
         Some(false)
     );
     assert_eq!(
-        holds(when(status(400..=499)), &failed, Evidence::Head),
+        holds(when(status(400..=499)), &failed, BodyView::Head),
         None
     );
     let either = |second| {
@@ -54,14 +54,14 @@ fn a_test_of_the_head_that_decides_makes_the_body_needless() {
         ])
     };
     assert_eq!(
-        holds(either(status(400..=499)), &failed, Evidence::Head),
+        holds(either(status(400..=499)), &failed, BodyView::Head),
         Some(true)
     );
     assert_eq!(
         holds(
             Test::Not(Condition([message()].into())),
             &failed,
-            Evidence::Head
+            BodyView::Head
         ),
         None
     );
@@ -71,7 +71,7 @@ fn a_test_of_the_head_that_decides_makes_the_body_needless() {
 fn a_body_test_does_not_hold_for_a_success() {
     let headers = HeaderMap::new();
     let fine = Outcome::response(StatusCode::OK, &headers);
-    assert_eq!(holds(message(), &fine, Evidence::Head), Some(false));
+    assert_eq!(holds(message(), &fine, BodyView::Head), Some(false));
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_header_test_checks_presence_or_a_whole_value() {
         let values = values.map(|value| vec![value.to_owned()]);
         let wanted = values.map_or(ValueTest::Present, ValueTest::Is);
         let test = HeadTest::new(HeaderName::from_static(name), wanted);
-        holds(Test::Header(test), &outcome, Evidence::Body)
+        holds(Test::Header(test), &outcome, BodyView::Body)
     };
     assert_eq!(test("x-reason", None), Some(true));
     assert_eq!(test("x-reason", Some("busy")), Some(true));
@@ -101,7 +101,7 @@ fn any_holds_if_one_condition_does_wherever_it_stands() {
     let header = |name| Condition::header(HeaderName::from_static(name));
     let status = |status| Condition::status([status]).unwrap();
     let holds =
-        |list: Vec<Condition>| Condition::any(list).matches(&outcome, Evidence::Head) == Some(true);
+        |list: Vec<Condition>| Condition::any(list).matches(&outcome, BodyView::Head) == Some(true);
     assert!(holds(vec![header("x-b"), status(500), header("x-a")]));
     assert!(holds(vec![header("x-a"), status(500), header("x-b")]));
     assert!(holds(vec![header("x-a"), header("x-b")]));

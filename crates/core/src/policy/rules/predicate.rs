@@ -22,7 +22,7 @@ use std::fmt::{self, Display};
 /// It is called in the request's task, and more than once for an outcome: it must be quick, and must not panic.
 pub trait Predicate: Send + Sync + 'static {
     /// Returns `true` if the condition holds, and `None` if that depends on parts of the response that have not been
-    /// read yet ([`ConditionInput::evidence`]). The layer then reads the body of a failure, and asks again.
+    /// read yet ([`ConditionInput::view`]). The layer then reads the body of a failure, and asks again.
     fn holds(&self, input: &ConditionInput<'_>) -> Option<bool>;
 
     /// Returns the locations in a JSON body that it looks at, which are then found in one walk. Default none.
@@ -79,8 +79,8 @@ pub struct ConditionInput<'a> {
     pub method: Option<&'a Method>,
     /// `true` if repeating the request does no more harm than sending it once.
     pub idempotent: bool,
-    /// The evidence that decides: more of the response may be read, or not.
-    pub evidence: Evidence,
+    /// How much of the response is there to decide by.
+    pub view: BodyView,
     /// `true` if the bodies of successes may be read; if not, no test of them holds.
     pub reads_successes: bool,
 }
@@ -89,23 +89,23 @@ impl<'a> ConditionInput<'a> {
     /// Creates the input of a condition on a response alone, without a policy, as the tables of dialects test it: no
     /// attempt has a number, the request is not idempotent, and bodies of successes are read.
     #[must_use]
-    pub fn new(outcome: &'a Outcome<'a>, evidence: Evidence) -> Self {
+    pub fn new(outcome: &'a Outcome<'a>, view: BodyView) -> Self {
         Self {
             outcome,
             // Attempts count from 1, so no test of their number holds.
             attempt: 0,
             method: outcome.request().map(RequestLine::method),
             idempotent: false,
-            evidence,
+            view,
             reads_successes: true,
         }
     }
 }
 
-/// The evidence by which a [`Predicate`] decides.
+/// How much of a response is there for a [`Predicate`] to decide by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Evidence {
+pub enum BodyView {
     /// The head, and the body of a failure if it has been read. It may still be read later, so a test of an unread body
     /// is undecided. A test of the body of a success is always undecided.
     Head,

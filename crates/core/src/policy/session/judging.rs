@@ -31,18 +31,18 @@ impl Next {
 }
 
 /// The most bytes that are read of an error body.
-const MAX_EVIDENCE_BYTES: usize = 64 * 1024;
+const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 
 /// The read under way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Reading {
     #[default]
     Nothing,
-    Evidence,
+    Start,
     Probe,
-    /// The whole body, and then evidence if `then_evidence` is set.
+    /// The whole body, and then the start of it if `then_start` is set.
     Whole {
-        then_evidence: bool,
+        then_start: bool,
     },
 }
 
@@ -63,7 +63,7 @@ impl RetrySession {
         self.was_refused = false;
         self.provisional = None;
         self.hints = None;
-        self.decided_by = DecidedBy::Policy;
+        self.last_decision_by = DecidedBy::Policy;
         self.stopped = Some(Stop {
             worth_another: false,
             ..self.stop(StopReason::Succeeded)
@@ -86,7 +86,7 @@ impl RetrySession {
         if outcome.is_misdirected() && !self.counts.misdirected {
             *outcome = outcome.on_another_connection();
         }
-        // A classifier that reads bodies runs once, after the read: it must not see half of its evidence.
+        // A classifier that reads bodies runs once, after the read: it must not judge by the head alone.
         let judged = !self.policy.reads_body(outcome);
         let judged = judged.then(|| self.policy.classify(*outcome));
         self.judge_head(outcome, judged, moment)
@@ -113,7 +113,7 @@ impl RetrySession {
     /// Ends the request, since its next step cannot be carried out.
     pub(crate) fn fail(&mut self, why: StopReason) {
         let stop = self.stop(why);
-        self.decided_by = stop.by;
+        self.last_decision_by = stop.by;
         self.stopped = Some(stop);
     }
 
@@ -126,11 +126,11 @@ impl RetrySession {
         moment: Moment,
     ) -> Next {
         let by_head = judged.unwrap_or(*outcome);
-        let needs_evidence = |judged: &Outcome<'_>| {
-            self.needs_evidence(judged) || self.body_may_rule_out_retry(judged, moment)
+        let needs_body = |judged: &Outcome<'_>| {
+            self.needs_body(judged) || self.body_may_rule_out_retry(judged, moment)
         };
-        let judged = judged.filter(|judged| !needs_evidence(judged));
-        let needs_evidence = judged.is_none();
+        let judged = judged.filter(|judged| !needs_body(judged));
+        let needs_body = judged.is_none();
         *outcome = judged.unwrap_or(*outcome);
         let bytes = self.whole_answers();
         let ends = |outcome: &Outcome<'_>| {
@@ -140,14 +140,14 @@ impl RetrySession {
         // The whole body comes first: if it breaks, the success is a failed attempt.
         if bytes > 0 && outcome.class() == Class::Success && ends(outcome) {
             self.reading = Reading::Whole {
-                then_evidence: needs_evidence,
+                then_start: needs_body,
             };
             return Next::Read(BodyPart::Whole(bytes));
         }
-        if needs_evidence {
-            self.reading = Reading::Evidence;
+        if needs_body {
+            self.reading = Reading::Start;
             self.provisional = self.refusal_by_head(&by_head, moment);
-            return Next::Read(BodyPart::Start(MAX_EVIDENCE_BYTES));
+            return Next::Read(BodyPart::Start(MAX_ERROR_BODY_BYTES));
         }
         let probe = match self.policy.streams() {
             Some(streams) if self.may_retry_a_success() => streams.hold(outcome),
@@ -169,16 +169,14 @@ impl RetrySession {
                 .is_ok_and(|plan| plan.by == DecidedBy::Policy)
     }
 
-    /// Judges an outcome again, in place, with what was read of its body. Only evidence makes the classifiers judge again.
+    /// Judges an outcome again, in place, with what was read of its body. Only the start of a body makes the classifiers judge again.
     pub(crate) fn judge_body(&mut self, outcome: &mut Outcome<'_>, moment: Moment) -> Next {
         match std::mem::take(&mut self.reading) {
-            Reading::Whole {
-                then_evidence: true,
-            } => {
-                self.reading = Reading::Evidence;
-                return Next::Read(BodyPart::Start(MAX_EVIDENCE_BYTES));
+            Reading::Whole { then_start: true } => {
+                self.reading = Reading::Start;
+                return Next::Read(BodyPart::Start(MAX_ERROR_BODY_BYTES));
             }
-            Reading::Evidence => *outcome = self.policy.classify(*outcome),
+            Reading::Start => *outcome = self.policy.classify(*outcome),
             Reading::Nothing | Reading::Probe | Reading::Whole { .. } => {}
         }
         self.decide(outcome, moment)
@@ -197,11 +195,11 @@ impl RetrySession {
     fn next(&mut self, decided: Result<RetryPlan, Stop>) -> Next {
         match decided {
             Ok(plan) => {
-                self.decided_by = plan.by;
+                self.last_decision_by = plan.by;
                 Next::Retry(plan)
             }
             Err(stop) => {
-                self.decided_by = stop.by;
+                self.last_decision_by = stop.by;
                 self.stopped = Some(stop);
                 Next::Finish(stop.why)
             }
@@ -217,7 +215,7 @@ impl RetrySession {
     /// Returns the name of the rule that decided on the last outcome, or `None` if none did.
     #[must_use]
     pub(crate) fn deciding_rule(&self) -> Option<&Arc<str>> {
-        self.matched_rule(self.decided_by)?.name.as_ref()
+        self.matched_rule(self.last_decision_by)?.name.as_ref()
     }
 
     /// Returns the place of the list, rule or row that ended the request, such as `services.orders.retry.stop_on`, or

@@ -8,7 +8,7 @@ use crate::policy::decision::{
 use crate::policy::moment::{Moment, millis};
 use crate::policy::outcome::Outcome;
 use crate::policy::rules::{
-    Action, ConditionInput, Counter, DecidedBy, Evidence, Failover, ListMatch, OnExhausted,
+    Action, BodyView, ConditionInput, Counter, DecidedBy, Failover, ListMatch, OnExhausted,
     PolicyList, Rule, Wait,
 };
 use crate::policy::{Class, Methods, RetryPolicy, RewriteBody};
@@ -114,7 +114,7 @@ impl RetrySession {
             return DecidedBy::Policy;
         }
         // Nothing more will be read, so every condition is decided.
-        let input = self.condition_input(outcome, Evidence::Body);
+        let input = self.condition_input(outcome, BodyView::Body);
         self.policy.decide(&input).unwrap_or(DecidedBy::Policy)
     }
 
@@ -126,7 +126,7 @@ impl RetrySession {
     fn listed(&self, evaluation: &Evaluation<'_>) -> ListMatch {
         let rules = &evaluation.policy.0.rules;
         if rules.have_lists() {
-            rules.listed(&self.condition_input(evaluation.outcome, Evidence::Body))
+            rules.listed(&self.condition_input(evaluation.outcome, BodyView::Body))
         } else {
             ListMatch::Unlisted
         }
@@ -376,12 +376,12 @@ impl RetrySession {
     }
 
     /// Returns `true` if a rule needs the body or the error's text before it can decide.
-    pub(crate) fn needs_evidence(&self, outcome: &Outcome<'_>) -> bool {
-        // A body that is here is all the evidence there will be; without retries, no rule decides.
+    pub(crate) fn needs_body(&self, outcome: &Outcome<'_>) -> bool {
+        // A body that is here is all the view there will be; without retries, no rule decides.
         if outcome.body().is_some() || self.disabled.is_some() {
             return false;
         }
-        let input = self.condition_input(outcome, Evidence::Head);
+        let input = self.condition_input(outcome, BodyView::Head);
         let unread = |policy: &RetryPolicy| policy.0.rules.listed(&input) == ListMatch::Unread;
         let Some(by) = self.policy.decide(&input) else {
             return true;
@@ -397,14 +397,14 @@ impl RetrySession {
     pub(super) fn condition_input<'a>(
         &'a self,
         outcome: &'a Outcome<'a>,
-        evidence: Evidence,
+        view: BodyView,
     ) -> ConditionInput<'a> {
         ConditionInput {
             attempt: self.counts.resends.saturating_add(1),
             method: self.method.as_ref(),
             idempotent: self.is_idempotent(),
             reads_successes: false,
-            ..ConditionInput::new(outcome, evidence)
+            ..ConditionInput::new(outcome, view)
         }
     }
 
@@ -463,7 +463,7 @@ impl RetrySession {
     /// Returns the headers that are withheld from another server, besides those that always are.
     #[must_use]
     pub fn credentials(&self) -> &[HeaderName] {
-        &self.policy_by(self.by).0.rules.credentials
+        &self.policy_by(self.retrying_by).0.rules.credentials
     }
 
     pub(super) fn plan_failover(

@@ -40,7 +40,7 @@ impl RetrySession {
     /// no such limit, if there is no gate, or if the limit asks for more than any caller would wait.
     #[must_use]
     pub fn refusal(&self, outcome: &Outcome<'_>, moment: Moment) -> Option<Refusal> {
-        self.refusal_by(self.decided_by, outcome, moment)
+        self.refusal_by(self.last_decision_by, outcome, moment)
     }
 
     /// Returns the pause that the head of a response imposes on all callers, if its body is read before it is judged.

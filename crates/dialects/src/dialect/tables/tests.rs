@@ -1,6 +1,6 @@
 use crate::dialect::{Dialect, Row};
 use http::{HeaderMap, Method, StatusCode};
-use http_retry_core::adapter::Evidence;
+use http_retry_core::adapter::BodyView;
 use http_retry_core::policy::{Class, Classify, ErrorBody, Outcome, RequestLine};
 use http_retry_rules::Condition;
 use http_retry_rules::body_work;
@@ -76,7 +76,7 @@ fn statuses(condition: &Condition) -> Option<BTreeSet<u16>> {
     let headers = HeaderMap::new();
     let holds = |status: &u16| {
         let response = Outcome::response(StatusCode::from_u16(*status).unwrap(), &headers);
-        condition.matches(&response, Evidence::Body) == Some(true)
+        condition.matches(&response, BodyView::Body) == Some(true)
     };
     let all: BTreeSet<u16> = (100..=999).filter(holds).collect();
     (1..900).contains(&all.len()).then_some(all)

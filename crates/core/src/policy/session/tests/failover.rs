@@ -47,7 +47,7 @@ fn a_response_head_leaves_doubt_whatever_a_classifier_says() {
     let none = HeaderMap::new();
     let refused = |outcome: Outcome<'static>| outcome.with(Class::Transient, Reach::Refused);
     let early = refused(Outcome::error(ErrorKind::Reset));
-    let answered = refused(Outcome::error(ErrorKind::Reset).after_an_answer());
+    let answered = refused(Outcome::error(ErrorKind::Reset).after_a_response());
     let keyed =
         || session(&policy(), &Method::POST).with_override(&RetryOverride::new().idempotent(true));
     assert_eq!(stays_here(keyed(), &early), None);

@@ -55,7 +55,7 @@ fn a_408_that_names_a_time_is_waited_for() {
 #[test]
 fn a_408_that_is_not_proven_unprocessed_waits_for_the_backoff() {
     let none = HeaderMap::new();
-    let answered = response(408, &none).after_an_answer();
+    let answered = response(408, &none).after_a_response();
     let mut get = session(&policy(), &Method::GET);
     assert_eq!(waited(&mut get, answered, Duration::ZERO), Ok(SECOND));
     let mut limited = session(
