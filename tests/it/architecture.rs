@@ -298,8 +298,8 @@ const ADAPTER: &str = "\
     RewriteBody RewriteWith Rewritten Routes SaveOptions SharedAccount SharedServices StreamHolder \
     Subject Todo all_hold any_holds authority_of_url bare_name base_url check_name client_header \
     date_in_prose delay_in_prose follows_no_redirects follows_redirect host_pattern is_client_header \
-    is_grpc is_longer is_refusal_by_proxy is_refusal_to_connect joined kind_of_tls_text normal_authority \
-    normal_path path_pattern public_authority scheme_pattern vote warn_of_setting";
+    is_grpc is_longer is_refusal_by_proxy is_refusal_to_connect joined kind_of_tls_text \
+    path_pattern public_authority scheme_pattern vote warn_of_setting";
 
 #[test]
 fn the_names_for_adapters_are_the_listed_ones() {

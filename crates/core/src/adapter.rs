@@ -22,8 +22,7 @@ pub use crate::gate::map::Permit;
 pub use crate::gate::state::{CallEnd, CallKind, GateRequest, Passed};
 pub use crate::nested::{RedirectMode, RedirectSigns, Redirects, follows_redirect};
 pub use crate::normal_form::{
-    authority_of_url, base_url, host_pattern, normal_authority, normal_path, path_pattern,
-    scheme_pattern,
+    authority_of_url, base_url, host_pattern, path_pattern, scheme_pattern,
 };
 pub use crate::policy::bodies::{
     BodyPart, BodyProbe, BrokenResponse, Inspected, Rewrite, RewriteBody, RewriteWith, Rewritten,

@@ -66,7 +66,7 @@ impl AttemptHandle {
 
     /// Returns `true` if [`sent`](Self::sent) was called.
     #[must_use]
-    pub fn has_sent(&self) -> bool {
+    pub(crate) fn has_sent(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }

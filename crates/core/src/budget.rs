@@ -260,7 +260,7 @@ impl RetryBudget {
     /// Returns `true` if the budget is on a [`SharedAccount`], so that [`ask`](Self::ask) may have to wait.
     #[must_use]
     #[inline]
-    pub fn is_shared(&self) -> bool {
+    pub(crate) fn is_shared(&self) -> bool {
         self.shared_account().is_some()
     }
 
@@ -534,7 +534,7 @@ impl PaidRetry {
     }
 
     /// Returns the paid plan.
-    pub fn plan(&self) -> &RetryPlan {
+    pub(crate) fn plan(&self) -> &RetryPlan {
         &self.plan
     }
 

@@ -337,7 +337,7 @@ impl Gate {
     /// Records a refusal whose response must be read before it is judged. It counts like any other, except for its
     /// quota, until it is confirmed or lifted. Returns `None` if there is no slot for the call any more.
     #[must_use]
-    pub fn hold(
+    pub(crate) fn hold(
         &self,
         permit: Permit,
         asked: Option<Duration>,
@@ -355,7 +355,7 @@ impl Gate {
 
     /// Records the end of a call whose refusal was held. A refusal counts for good; if its body asks for a longer wait
     /// than its head did, that one counts. Any other end takes the refusal back.
-    pub fn settle(
+    pub(crate) fn settle(
         &self,
         hold: &Hold,
         end: CallEnd,
@@ -380,7 +380,7 @@ impl Gate {
 
     /// Records a success whose response states no quota.
     #[inline(always)]
-    pub fn succeeds(&self, permit: &Permit, runtime: &dyn Runtime) {
+    pub(crate) fn succeeds(&self, permit: &Permit, runtime: &dyn Runtime) {
         if let Some(slot) = self.0.map.slot_of(permit) {
             if slot.counters.end(true) {
                 self.notify(slot, permit, CallEnd::Succeeded, runtime);

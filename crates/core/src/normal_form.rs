@@ -17,15 +17,9 @@ use std::net::Ipv6Addr;
 
 /// Returns the normal form of a path: percent-encoded only where a byte may not stand as it is, in upper case, and
 /// without dot segments and empty segments. A path that does not begin with a slash is returned as it is.
-///
-/// ```
-/// use http_retry_core::adapter::normal_path;
-///
-/// assert_eq!(normal_path("//v1/./%70ay/%c3%a9"), "/v1/pay/%C3%A9");
-/// ```
 #[must_use]
 #[inline]
-pub fn normal_path(path: &str) -> Cow<'_, str> {
+pub(crate) fn normal_path(path: &str) -> Cow<'_, str> {
     if is_plain_path(path.as_bytes()) || !path.starts_with('/') {
         Cow::Borrowed(path)
     } else {
@@ -35,15 +29,8 @@ pub fn normal_path(path: &str) -> Cow<'_, str> {
 
 /// Returns the normal form of an authority: host and port in lower case, without user info, a final dot of the host and
 /// the scheme's default port.
-///
-/// ```
-/// use http_retry_core::adapter::normal_authority;
-///
-/// assert_eq!(normal_authority("me@API.example.:443", Some("https")), "api.example");
-/// assert_eq!(normal_authority("api.example:443", None), "api.example:443");
-/// ```
 #[must_use]
-pub fn normal_authority<'a>(authority: &'a str, scheme: Option<&str>) -> Cow<'a, str> {
+pub(crate) fn normal_authority<'a>(authority: &'a str, scheme: Option<&str>) -> Cow<'a, str> {
     if authority.contains('%') || !authority.is_ascii() {
         rewritten_authority(authority, scheme)
     } else {
@@ -65,8 +52,8 @@ pub(crate) fn authority_of_uri<'a, 's>(
     }
 }
 
-/// Like [`normal_authority`], for an authority of the crate `url`: in lower case, and without user info and a default
-/// port. Asks for the scheme only if it matters.
+/// Returns the normal form of an authority that the crate `url` has parsed: in lower case, and without user info and a
+/// default port. Asks for the scheme only if it matters.
 #[inline]
 pub fn authority_of_url<'a, 's>(
     authority: &'a str,

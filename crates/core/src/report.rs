@@ -359,7 +359,7 @@ pub struct DeadLetter<'a> {
 impl<'a> DeadLetter<'a> {
     /// Creates the dead letter of a request that was given up.
     #[must_use]
-    pub fn new(
+    pub(crate) fn new(
         service: &'a str,
         method: &'a Method,
         uri: &'a str,

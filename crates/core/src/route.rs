@@ -96,8 +96,8 @@ pub trait Router: Send + Sync + 'static {
     }
 }
 
-/// The part of a request that selects its route. Scheme, authority and path are in their normal form
-/// ([`normal_path`]), so that another spelling of a URI selects the same route.
+/// The part of a request that selects its route. Scheme, authority and path are in their normal form, so that another
+/// spelling of a URI selects the same route: `//v1/%70ay` is `/v1/pay`.
 #[derive(Debug, Clone, Default)]
 pub struct RequestHead<'a> {
     method: Option<&'a Method>,
@@ -374,7 +374,7 @@ impl Route {
     /// Returns the part of a request's own settings that this route allows.
     #[must_use]
     #[inline]
-    pub fn allowed(&self, own: RetryOverride) -> RetryOverride {
+    pub(crate) fn allowed(&self, own: RetryOverride) -> RetryOverride {
         self.overrides.allowed(own, &self.policy)
     }
 
@@ -401,7 +401,7 @@ impl Route {
     /// Returns the observer with this name, if the policy's `dead_letter` names it.
     #[must_use]
     #[inline]
-    pub fn dead_letters(&self, name: &str) -> Option<&Arc<dyn DeadLetters>> {
+    pub(crate) fn dead_letters(&self, name: &str) -> Option<&Arc<dyn DeadLetters>> {
         named(&self.dead_letters, name)
     }
 
@@ -430,13 +430,13 @@ impl Route {
 
     /// Returns the quota in a response, if calls on this route would wait for its reset. A pause for which no call
     /// waits would help nobody: the next call finds out that it is refused.
-    pub fn quota(&self, outcome: &Outcome<'_>, at: Moment) -> Option<GateQuota> {
+    pub(crate) fn quota(&self, outcome: &Outcome<'_>, at: Moment) -> Option<GateQuota> {
         let quota = outcome.quota(at.wall).map(GateQuota::from);
         quota.filter(|quota| self.policy.would_wait(quota.reset()))
     }
 
     /// Returns `true` if a success needs no rule, and counts for one budget only.
-    pub fn is_silent(&self) -> bool {
+    pub(crate) fn is_silent(&self) -> bool {
         self.policy.streams().is_none()
             && !self.policy.reads_whole_answers()
             && self.policy.takes_successes_as_they_are()
@@ -481,7 +481,7 @@ impl Route {
     ///
     /// Otherwise returns the verdict of the policy's own classifier, if it gave one, so that it need not run again.
     #[inline]
-    pub fn succeeds(
+    pub(crate) fn succeeds(
         &self,
         status: StatusCode,
         headers: &HeaderMap,

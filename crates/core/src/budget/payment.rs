@@ -48,7 +48,7 @@ impl PendingRetry {
 
     /// Returns the longest time to wait for the payment.
     #[must_use]
-    pub fn wait(&self) -> Duration {
+    pub(crate) fn wait(&self) -> Duration {
         let account = self.budget.shared_account();
         account.map(SharedAccount::wait).unwrap_or_default()
     }

@@ -287,7 +287,7 @@ impl Budgets {
     }
 
     /// Returns the budget of a service, created now on first use.
-    pub fn of(&self, service: impl FnOnce() -> Arc<str>) -> RetryBudget {
+    pub(crate) fn of(&self, service: impl FnOnce() -> Arc<str>) -> RetryBudget {
         match self {
             Self::One(budget) => budget.clone(),
             Self::PerService(budgets) => budgets.get(&service()),
@@ -295,7 +295,7 @@ impl Budgets {
     }
 
     /// Counts a success of a service.
-    pub fn deposit(&self, service: &str, now: Duration) {
+    pub(crate) fn deposit(&self, service: &str, now: Duration) {
         match self {
             Self::One(budget) => budget.deposit(now),
             Self::PerService(budgets) => budgets.deposit(service, now),

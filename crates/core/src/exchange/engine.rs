@@ -138,7 +138,7 @@ impl Engine {
     }
 
     /// Returns the identity of this layer among the layers in use.
-    pub fn id(&self) -> LayerId {
+    pub(crate) fn id(&self) -> LayerId {
         // The address of the engine, which all clones of a layer share in one `Arc`.
         let address = std::ptr::from_ref(self).addr();
         LayerId::new(address).unwrap_or(LayerId::MIN)
@@ -157,7 +157,7 @@ impl Engine {
     }
 
     /// Returns the route of a request, which may name its service.
-    pub fn route(&self, head: &RequestHead<'_>, service: Option<&str>) -> Arc<Route> {
+    pub(crate) fn route(&self, head: &RequestHead<'_>, service: Option<&str>) -> Arc<Route> {
         match &self.routes {
             Routes::One(route) => Arc::clone(route),
             Routes::PerRequest(router) => router.route(head, service),
@@ -165,7 +165,11 @@ impl Engine {
     }
 
     /// Returns the service name of a request, if services or a document are set that do not know it.
-    pub fn unknown_service(&self, route: &Route, named: Option<&Arc<str>>) -> Option<Arc<str>> {
+    pub(crate) fn unknown_service(
+        &self,
+        route: &Route,
+        named: Option<&Arc<str>>,
+    ) -> Option<Arc<str>> {
         let has_services = matches!(self.routes, Routes::PerRequest(_));
         let unknown = named.filter(|_| has_services && route.name() != named);
         // One warning is enough, since the report of each such request has the name.
@@ -197,7 +201,7 @@ impl Engine {
 
     /// Returns `true` if a first attempt on this route that succeeds only has to be counted.
     #[inline]
-    pub fn is_silent(&self, route: &Route) -> bool {
+    pub(crate) fn is_silent(&self, route: &Route) -> bool {
         let silent = match &self.routes {
             Routes::One(_) => self.silent,
             Routes::PerRequest(_) => self.silent && !self.waits_alone(route) && route.is_silent(),

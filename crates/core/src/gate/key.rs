@@ -98,7 +98,7 @@ impl BoundedKeys {
 
 /// The properties of a call that select its narrower gates.
 #[derive(Clone, Copy)]
-pub struct RouteOf<'a> {
+pub(crate) struct RouteOf<'a> {
     /// The key of the whole service.
     pub key: GateKey,
     /// The method of the request.
@@ -168,7 +168,7 @@ impl Gate {
     }
 
     /// Returns the narrower gates that a call must pass too.
-    pub fn narrower(&self, call: RouteOf<'_>, now: Duration) -> Vec<GateKey> {
+    pub(crate) fn narrower(&self, call: RouteOf<'_>, now: Duration) -> Vec<GateKey> {
         // For most services this load is all the cost.
         if !self.has_narrower() {
             return Vec::new();

@@ -46,7 +46,7 @@ pub struct Permit {
 /// with [`Gate::settle`](super::Gate::settle).
 #[derive(Debug)]
 #[must_use]
-pub struct Hold(pub(super) Permit);
+pub(crate) struct Hold(pub(super) Permit);
 
 impl Permit {
     /// Returns it for a first attempt, or for a later one.

@@ -48,7 +48,7 @@ pub struct RefusalRun {
 impl RefusalRun {
     /// Returns `true` if no call was refused since the last run ended.
     #[must_use]
-    pub fn is_empty(self) -> bool {
+    pub(crate) fn is_empty(self) -> bool {
         self.refusals == 0
     }
 
@@ -59,12 +59,12 @@ impl RefusalRun {
 
     /// Returns the number of refusals.
     #[must_use]
-    pub fn refusals(self) -> u64 {
+    pub(crate) fn refusals(self) -> u64 {
         self.refusals
     }
 
     /// Takes back one refusal, which may end the run.
-    pub fn lift(&mut self) {
+    pub(crate) fn lift(&mut self) {
         self.refusals = self.refusals.saturating_sub(1);
         self.succeeded(0);
     }

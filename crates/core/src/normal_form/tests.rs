@@ -23,6 +23,7 @@ fn a_path_has_one_normal_form() {
         ("//", "/"),
         ("/v1/pay", "/v1/pay"),
         ("//v1///pay", "/v1/pay"),
+        ("//v1/./%70ay/%c3%a9", "/v1/pay/%C3%A9"),
         ("/v1/pay/", "/v1/pay/"),
         ("/v1/pay//", "/v1/pay/"),
         ("/%76%31/%70ay", "/v1/pay"),

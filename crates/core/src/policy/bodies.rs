@@ -80,7 +80,7 @@ impl Rewritten {
 
     /// Returns the body, and the length of the changed text before and after, in characters.
     #[must_use]
-    pub fn into_parts(self) -> (Vec<u8>, usize, usize) {
+    pub(crate) fn into_parts(self) -> (Vec<u8>, usize, usize) {
         (self.body, self.before, self.after)
     }
 }

@@ -79,25 +79,25 @@ impl RetryPlan {
     /// Returns the headers that the request has from now on, replacing those of the same names, or `None` if none
     /// change.
     #[must_use]
-    pub fn set(&self) -> Option<&Arc<HeaderMap>> {
+    pub(crate) fn set(&self) -> Option<&Arc<HeaderMap>> {
         self.additions.as_ref()?.set.as_ref()
     }
 
     /// Returns the name of the service that the request goes to from now on, or `None` if it stays.
     #[must_use]
-    pub fn failover(&self) -> Option<&Arc<str>> {
+    pub(crate) fn failover(&self) -> Option<&Arc<str>> {
         self.additions.as_ref()?.failover.as_ref()
     }
 
     /// Returns the name of the budget that pays, or `None` for the service's own.
     #[must_use]
-    pub fn budget(&self) -> Option<&Arc<str>> {
+    pub(crate) fn budget(&self) -> Option<&Arc<str>> {
         self.additions.as_ref()?.budget.as_ref()
     }
 
     /// Returns the change that the request's body needs first, or `None` if it stays.
     #[must_use]
-    pub fn rewrite(&self) -> Option<&RewriteBody> {
+    pub(crate) fn rewrite(&self) -> Option<&RewriteBody> {
         self.additions.as_ref()?.rewrite.as_ref()
     }
 

@@ -203,7 +203,7 @@ impl<'a> Outcome<'a> {
     /// Returns this outcome after a retry was refused: if the server asks for a longer wait than allowed, that replaces
     /// the reason that a classifier gave. Nothing changes without such a reason.
     #[must_use]
-    pub fn refused(self, why: StopReason) -> Self {
+    pub(crate) fn refused(self, why: StopReason) -> Self {
         let mut refused = self;
         if why == StopReason::ServerDelayTooLong && self.verdict.reason.is_some() {
             refused.verdict.reason = Some(Reason::ServerDelayExceedsCap);
@@ -307,7 +307,7 @@ impl<'a> Outcome<'a> {
     /// repeats that once, for any method, and the adapter then leaves the connection
     /// ([`is_misdirected`](Self::is_misdirected)).
     #[must_use]
-    pub fn on_leavable_connection(self) -> Self {
+    pub(crate) fn on_leavable_connection(self) -> Self {
         let misdirected = self.status() == Some(StatusCode::MISDIRECTED_REQUEST);
         Self {
             misdirected,
@@ -318,7 +318,7 @@ impl<'a> Outcome<'a> {
     /// Returns `true` for a 421 after [`on_leavable_connection`](Self::on_leavable_connection): a retry must not use
     /// the same connection.
     #[must_use]
-    pub fn is_misdirected(&self) -> bool {
+    pub(crate) fn is_misdirected(&self) -> bool {
         self.misdirected
     }
 

@@ -69,7 +69,7 @@ impl RequestFacts {
 
     /// Returns these facts for a request that may carry an idempotency key in a header of the service's own.
     #[must_use]
-    pub fn keyed(self, keyed: bool) -> Self {
+    pub(crate) fn keyed(self, keyed: bool) -> Self {
         let idempotent = self.idempotent || keyed;
         Self { idempotent, ..self }
     }
@@ -144,7 +144,7 @@ impl Attempt {
     /// Creates an attempt with this number, the first being 1, and this time limit.
     #[must_use]
     #[inline]
-    pub fn new(number: u32, limit: Option<Duration>) -> Self {
+    pub(crate) fn new(number: u32, limit: Option<Duration>) -> Self {
         Self { number, limit }
     }
 
@@ -165,9 +165,8 @@ impl Attempt {
 }
 
 /// The request that an outcome belongs to, as a classifier sees it: its method, its destination, and if it carries an
-/// idempotency key. Host and path are in their normal form ([`normal_path`]), so that
-/// another spelling of a URI is the same destination. It never holds a query, and `Debug` does not show the path: both
-/// may hold a secret.
+/// idempotency key. Host and path are in their normal form, so that another spelling of a URI is the same destination:
+/// `//v1/%70ay` is `/v1/pay`. It never holds a query, and `Debug` does not show the path: both may hold a secret.
 ///
 /// ```
 /// use http::{HeaderMap, Method};
@@ -196,7 +195,12 @@ impl RequestLine {
 
     /// Creates a request line, given the facts of a POST with the request's headers.
     #[must_use]
-    pub fn of(method: &Method, authority: Arc<str>, path: &str, by_key: RequestFacts) -> Self {
+    pub(crate) fn of(
+        method: &Method,
+        authority: Arc<str>,
+        path: &str,
+        by_key: RequestFacts,
+    ) -> Self {
         let path = path.split(['?', '#']).next().unwrap_or_default();
         let normal = match normal_authority(&authority, None) {
             Cow::Borrowed(normal) if normal.len() == authority.len() => None,
@@ -212,7 +216,7 @@ impl RequestLine {
 
     /// Returns this request line for a request that may carry an idempotency key in a header of the service's own.
     #[must_use]
-    pub fn keyed(self, keyed: bool) -> Self {
+    pub(crate) fn keyed(self, keyed: bool) -> Self {
         let keyed = self.keyed || keyed;
         Self { keyed, ..self }
     }

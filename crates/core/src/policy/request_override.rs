@@ -113,14 +113,14 @@ impl RetryOverride {
     /// Returns `true` if the request wants no retries.
     #[must_use]
     #[inline]
-    pub fn is_off(&self) -> bool {
+    pub(crate) fn is_off(&self) -> bool {
         self.off
     }
 
     /// Returns the maximum number of retries, if the request sets one.
     #[must_use]
     #[inline]
-    pub fn retries(&self) -> Option<u32> {
+    pub(crate) fn retries(&self) -> Option<u32> {
         self.max_retries
     }
 

@@ -105,14 +105,14 @@ impl RetryPolicy {
     /// Returns the header in which the service takes an idempotency key, besides the usual ones.
     #[must_use]
     #[inline]
-    pub fn key_header(&self) -> Option<&HeaderName> {
+    pub(crate) fn key_header(&self) -> Option<&HeaderName> {
         self.0.classifiers.key_header()
     }
 
     /// Returns `true` if idempotency keys that a layer makes are sent in quotes.
     #[must_use]
     #[inline]
-    pub fn quotes_keys(&self) -> bool {
+    pub(crate) fn quotes_keys(&self) -> bool {
         self.0.classifiers.quotes_keys()
     }
 
@@ -151,7 +151,7 @@ impl RetryPolicy {
 
     /// Returns `true` if retries are off, and nothing else sends a request again or replaces its outcome.
     #[must_use]
-    pub fn is_off(&self) -> bool {
+    pub(crate) fn is_off(&self) -> bool {
         let last = matches!(self.0.rules.on_exhausted, OnExhausted::Last);
         self.0.never && last && !self.resends_beyond_its_limit()
     }

@@ -257,7 +257,7 @@ impl RetrySession {
 
     /// Returns this session without any retries, for the reason `why` unless an earlier one was given.
     #[must_use]
-    pub fn disabled(self, why: StopReason) -> Self {
+    pub(crate) fn disabled(self, why: StopReason) -> Self {
         Self {
             disabled: self.disabled.or(Some(why)),
             ..self
@@ -327,7 +327,7 @@ impl RetrySession {
     /// by.
     #[must_use]
     #[inline]
-    pub fn is_idempotent_by_itself(&self) -> bool {
+    pub(crate) fn is_idempotent_by_itself(&self) -> bool {
         self.own.idempotent.unwrap_or(self.facts.is_idempotent())
     }
 
@@ -361,7 +361,7 @@ impl RetrySession {
     /// Returns `true` if this layer can repeat the request at all. If so, its success is counted here, and an inner
     /// retry layer stands aside.
     #[must_use]
-    pub fn repeats(&self) -> bool {
+    pub(crate) fn repeats(&self) -> bool {
         let ever = self.max_retries(&self.policy) > 0 || self.policy.resends_beyond_its_limit();
         self.disabled.is_none() && ever
     }
@@ -375,12 +375,12 @@ impl RetrySession {
     /// Returns the facts of the request as it is sent now.
     #[must_use]
     #[inline]
-    pub fn facts(&self) -> RequestFacts {
+    pub(crate) fn facts(&self) -> RequestFacts {
         self.facts
     }
 
     /// Updates the facts to new headers, which may hold another idempotency key than before, or none.
-    pub fn replace_headers(&mut self, headers: &HeaderMap, keyed: bool) {
+    pub(crate) fn replace_headers(&mut self, headers: &HeaderMap, keyed: bool) {
         if let Some(method) = &self.method {
             let facts = RequestFacts::of(method, headers).keyed(keyed);
             // Headers say nothing about the body.
@@ -435,7 +435,7 @@ impl RetrySession {
     /// Returns the time at which the call began.
     #[must_use]
     #[inline]
-    pub fn started(&self) -> Duration {
+    pub(crate) fn started(&self) -> Duration {
         self.started
     }
 
@@ -449,7 +449,7 @@ impl RetrySession {
 
     /// Returns the longest time for the request at its current service, or `None` without a limit.
     #[must_use]
-    pub fn allowed(&self) -> Option<Duration> {
+    pub(crate) fn allowed(&self) -> Option<Duration> {
         self.deadline()
             .map(|deadline| deadline.saturating_sub(self.started))
     }

@@ -71,7 +71,7 @@ impl ReportRecorder {
 
     /// Returns the number of the current attempt; the first is 1.
     #[must_use]
-    pub fn number(&self) -> u32 {
+    pub(crate) fn number(&self) -> u32 {
         self.number
     }
 
@@ -95,7 +95,7 @@ impl ReportRecorder {
 
     /// Returns the name of the request's service.
     #[must_use]
-    pub fn service(&self) -> Arc<str> {
+    pub(crate) fn service(&self) -> Arc<str> {
         Arc::clone(&self.subject.service)
     }
 
@@ -124,7 +124,7 @@ impl ReportRecorder {
     }
 
     /// Reports that the attempt ended with this outcome.
-    pub fn attempt_ended(
+    pub(crate) fn attempt_ended(
         &mut self,
         outcome: &Outcome<'_>,
         at: Moment,
@@ -203,7 +203,7 @@ impl ReportRecorder {
 
     /// Closes the report, and returns it if it belongs in the response. `by` is the list or rule that ended the request
     /// (`RetrySession::stopped_by`).
-    pub fn stopped(
+    pub(crate) fn stopped(
         &mut self,
         (stop, by): (StopReason, Option<Arc<str>>),
         at: Duration,
@@ -290,7 +290,7 @@ impl Subject {
     /// Returns the authority without its port.
     #[cfg(feature = "tracing")]
     #[must_use]
-    pub fn address(&self) -> &str {
+    pub(crate) fn address(&self) -> &str {
         self.host_and_port()
             .map_or(&self.authority, |(host, _)| host)
     }

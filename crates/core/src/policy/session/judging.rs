@@ -208,7 +208,7 @@ impl RetrySession {
 
     /// Returns the hints in the head of the last outcome, which is read once.
     #[must_use]
-    pub fn hints(&self) -> ServerHints {
+    pub(crate) fn hints(&self) -> ServerHints {
         self.hints.as_deref().copied().unwrap_or_default()
     }
 
@@ -221,13 +221,13 @@ impl RetrySession {
     /// Returns the place of the list, rule or row that ended the request, such as `services.orders.retry.stop_on`, or
     /// its name if it is set in code. Returns `None` if none did, and before the end.
     #[must_use]
-    pub fn stopped_by(&self) -> Option<Arc<str>> {
+    pub(crate) fn stopped_by(&self) -> Option<Arc<str>> {
         self.cause_of(self.stopped?)
     }
 
     /// Returns what the caller gets after its end: the last outcome, or the policy's replacement for it.
     #[must_use]
-    pub fn ends_with(&self) -> &OnExhausted {
+    pub(crate) fn ends_with(&self) -> &OnExhausted {
         match self.stopped {
             // A rule's `fail` is the end by itself, whatever `on_exhausted` says.
             Some(stop) if stop.why == StopReason::Failed => &OnExhausted::Fail,

@@ -22,7 +22,7 @@ const MAX_IDLE_CLOSE: Duration = Duration::from_secs(1);
 
 /// The location of a service relative to the server that the request goes to now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Server {
+pub(crate) enum Server {
     /// Behind the same scheme, host and port.
     Same,
     /// Behind another scheme, host or port.
@@ -450,7 +450,7 @@ impl RetrySession {
     }
 
     /// Sets the services that the request can fail over to. Before this call there are none.
-    pub fn set_servers(&mut self, servers: Vec<(Arc<str>, Server)>) {
+    pub(crate) fn set_servers(&mut self, servers: Vec<(Arc<str>, Server)>) {
         self.servers = Some(servers);
     }
 

@@ -30,7 +30,7 @@ pub(super) enum RefusalCount {
 /// An outcome by which a rate limit holds back all callers for a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Refusal {
+pub(crate) struct Refusal {
     /// The wait that the server asks for, if it names one.
     pub asked: Option<Duration>,
 }
@@ -39,7 +39,7 @@ impl RetrySession {
     /// Returns the pause that a rate limit imposes on all callers, who wait for it together. `None` if the outcome is
     /// no such limit, if there is no gate, or if the limit asks for more than any caller would wait.
     #[must_use]
-    pub fn refusal(&self, outcome: &Outcome<'_>, moment: Moment) -> Option<Refusal> {
+    pub(crate) fn refusal(&self, outcome: &Outcome<'_>, moment: Moment) -> Option<Refusal> {
         self.refusal_by(self.last_decision_by, outcome, moment)
     }
 
