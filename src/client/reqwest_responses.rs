@@ -6,7 +6,8 @@ use crate::policy::RetryPolicy;
 use ::reqwest::{Body, Response, ResponseBuilderExt, Url};
 use http::response::Parts;
 use http::{Extensions, HeaderMap, StatusCode};
-use http_retry_core::adapter::{BodyPart, BrokenResponse, CannedResponse, Inspected};
+use http_retry_core::adapter::{BodyPart, BrokenResponse, Inspected};
+use http_retry_core::rules::CannedResponse;
 use std::task::{Context, Poll};
 
 /// A response that was taken apart to read its body.

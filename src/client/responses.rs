@@ -9,8 +9,9 @@ use bytes::{Buf, Bytes};
 use http::{Extensions, HeaderMap, StatusCode, Version};
 use http_body::Body;
 use http_retry_core::adapter::{
-    BodyPart, BrokenResponse, CannedResponse, Inspected, is_longer, warn_of_setting,
+    BodyPart, BrokenResponse, Inspected, PolicyExt, is_longer, warn_of_setting,
 };
+use http_retry_core::rules::CannedResponse;
 use std::any::{Any, TypeId};
 use std::fmt;
 use std::marker::PhantomData;

@@ -198,7 +198,7 @@ impl RetryConfig {
     /// let config: RetryConfig = serde_json::from_str(r#"{"version": 1, "retry": "background"}"#)?;
     /// let of_a_layer = config.clone();
     /// config.replace(&serde_json::from_str(r#"{"version": 1, "retry": "user_facing"}"#)?)?;
-    /// assert_eq!(of_a_layer.routes()[0].policy.retry_limit(), 1);
+    /// assert_eq!(of_a_layer.routes()[0].worst_case.attempts, Some(2));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

@@ -31,8 +31,8 @@ pub use crate::policy::bodies::{
 pub use crate::policy::classify::texts::{
     is_refusal_by_proxy, is_refusal_to_connect, kind_of_tls_text,
 };
+pub use crate::policy::ext::PolicyExt;
 pub use crate::policy::framing::{CLIENT_HEADER, client_header, is_client_header};
-pub use crate::policy::rules::CannedResponse;
 pub use crate::policy::rules::predicate::{BodyView, all_hold, any_holds, joined};
 pub use crate::policy::rules::rule::check_name;
 pub use crate::policy::verdict::bare_name;
@@ -49,3 +49,10 @@ pub use crate::sharing::{AccountReply, Payment, Peer, SharedAccount, SharedServi
 pub mod vote {
     pub use crate::gate::vote::*;
 }
+
+/// Keeps the traits for adapters from being implemented for other types, so that methods can be added to them.
+mod sealed {
+    pub trait Sealed {}
+}
+
+pub(crate) use sealed::Sealed;

@@ -24,6 +24,7 @@ use crate::budget::services::Budgets;
 use crate::error::RateLimited;
 use crate::gate::state::CallEnd;
 use crate::nested::{AttemptMark, RedirectSigns};
+use crate::policy::ext::PolicyExt;
 use crate::policy::{Attempt, ErrorKind, Outcome, RequestLine, RetryPolicy, StopReason, Verdict};
 use crate::report::span::is_logged;
 use crate::route::Route;

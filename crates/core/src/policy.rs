@@ -32,18 +32,23 @@
 //! assert_eq!(after(ErrorKind::Reset), Err(StopReason::NotIdempotent)); // it may have been processed
 //! ```
 
+// rustdoc shows the functions of a policy in the order of their modules.
+mod presets;
+
+mod builder;
+
+mod explain;
+
 mod backoff;
 pub(crate) mod bodies;
-mod builder;
 pub(crate) mod classifier;
 pub(crate) mod classify;
 mod decimal;
 mod decision;
-mod explain;
+pub(crate) mod ext;
 pub(crate) mod framing;
 pub(crate) mod moment;
 pub(crate) mod outcome;
-mod presets;
 mod reason;
 mod request_facts;
 mod request_override;

@@ -13,6 +13,7 @@ use crate::gate::GateQuota;
 use crate::normal_form::{
     authority_of_uri, default_port, matches_path, normal_authority, normal_path, normal_scheme,
 };
+use crate::policy::ext::PolicyExt;
 use crate::policy::{
     Class, Moment, Outcome, RequestLine, RequestOverrides, RetryOverride, RetryPlan, RetryPolicy,
     Verdict, is_host_like, is_standard_success, without_port,

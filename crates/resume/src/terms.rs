@@ -2,7 +2,8 @@
 
 use http::{Extensions, HeaderMap, HeaderName, Method};
 use http_retry_core::adapter::{
-    DownloadLimits, DownloadRecorder, Engine, Head, PaymentResult, RequestSettings, RestOfDownload,
+    DownloadLimits, DownloadRecorder, Engine, Head, PaymentResult, PolicyExt, RequestSettings,
+    RestOfDownload,
 };
 use http_retry_core::budget::PaidRetry;
 use http_retry_core::policy::{

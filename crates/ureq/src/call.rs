@@ -8,7 +8,7 @@ use crate::watch::{self, Seen};
 use http::{Request, Response};
 use http_retry_core::adapter::{
     BodyNeed, BodyPart, BrokenResponse, Changes, End, EndsWith, Engine, ErrorFacts, Exchange,
-    Found, Head, Inspected, Kept, RedirectSigns, RequestSettings, Todo, is_longer,
+    Found, Head, Inspected, Kept, PolicyExt, RedirectSigns, RequestSettings, Todo, is_longer,
 };
 use http_retry_core::runtime::block_on;
 use http_retry_core::{ErrorKind, Outcome, RetryReport, StopReason};

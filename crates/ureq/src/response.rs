@@ -2,7 +2,7 @@
 
 use crate::watch;
 use http::Response;
-use http_retry_core::adapter::CannedResponse;
+use http_retry_core::rules::CannedResponse;
 use http_retry_core::runtime::Runtime;
 use std::io::{self, Cursor, Read};
 use std::ops::ControlFlow;

@@ -2,7 +2,7 @@
 
 use super::{BoxError, known, links};
 use crate::policy::RetryPolicy;
-use http_retry_core::adapter::RedirectSigns;
+use http_retry_core::adapter::{PolicyExt, RedirectSigns};
 use std::any::Any;
 use std::error::Error;
 

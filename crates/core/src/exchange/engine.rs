@@ -5,6 +5,7 @@ use crate::budget::services::Budgets;
 use crate::budget::{NEVER_REFILLS, PaidRetry, PendingRetry, RetryBudget};
 use crate::gate::{Gate, GateKey};
 use crate::nested::Redirects;
+use crate::policy::ext::PolicyExt;
 use crate::policy::{RetryPolicy, RetrySession};
 use crate::report::Observer;
 use crate::report::span::{RetryLevel, is_traced, warn_of_misuse};

@@ -12,6 +12,7 @@ use crate::budget::{PaidRetry, RetryBudget};
 use crate::gate::GateKey;
 use crate::nested::{AttemptMark, RedirectSigns, RequestTracker};
 use crate::policy::bodies::BodyPart;
+use crate::policy::ext::PolicyExt;
 use crate::policy::outcome::earlier::EarlierRequests;
 use crate::policy::rules::OnExhausted;
 use crate::policy::session::Next;

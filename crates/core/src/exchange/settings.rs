@@ -5,6 +5,7 @@ use super::head::Head;
 use crate::attempt::AttemptHandle;
 use crate::gate::GateKey;
 use crate::nested::is_inside;
+use crate::policy::ext::PolicyExt;
 use crate::policy::{
     Attempt, RequestFacts, RequestLine, RetryOverride, RetryPolicy, RetrySession, StopReason,
 };

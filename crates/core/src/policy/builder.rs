@@ -78,7 +78,7 @@ impl RetryPolicyBuilder {
     /// use http_retry::RetryPolicy;
     ///
     /// let policy = RetryPolicy::builder().max_attempts(3).build()?;
-    /// assert_eq!(policy.retry_limit(), 2);
+    /// assert_eq!(policy.worst_case().attempts, Some(3));
     /// # Ok::<(), http_retry::ConfigError>(())
     /// ```
     pub fn max_attempts(self, max_attempts: u32) -> Self {

@@ -404,8 +404,8 @@ impl Classifiers {
 /// The user's function that judges errors of one type.
 #[derive(Clone)]
 pub(crate) struct ErrorJudge {
-    downcast: fn(&dyn Any) -> Option<&(dyn Error + 'static)>,
-    judge: ErrorRule,
+    pub(super) downcast: fn(&dyn Any) -> Option<&(dyn Error + 'static)>,
+    pub(super) judge: ErrorRule,
 }
 
 type ErrorRule = Arc<dyn Fn(&(dyn Error + 'static)) -> Option<Verdict> + Send + Sync>;
@@ -493,35 +493,6 @@ impl RetryPolicy {
             && self.0.classifiers.header_rules
             && matches!(outcome.class(), Class::Transient | Class::Throttled)
             && verdict::may_rule_out_retry(outcome)
-    }
-
-    /// Returns `true` if a classifier or a rule may look at the request that an outcome belongs to.
-    #[must_use]
-    #[inline]
-    pub fn asks_for_the_request(&self) -> bool {
-        !self.0.classifiers.is_empty() || self.has_rules()
-    }
-
-    /// Returns the locations in a JSON body that classifiers look at.
-    #[must_use]
-    #[inline]
-    pub fn pointers(&self, outcome: &Outcome<'_>) -> Vec<Pointer> {
-        self.0.classifiers.pointers(outcome)
-    }
-
-    /// Returns the error behind a value of any type, or `None` if the policy does not know that type.
-    #[inline]
-    pub fn own_error<'a>(&self, value: &'a dyn Any) -> Option<&'a (dyn Error + 'static)> {
-        self.0
-            .own_errors
-            .iter()
-            .find_map(|own| (own.downcast)(value))
-    }
-
-    /// Returns the verdict of the user's function for an error, or `None` if there is none.
-    #[inline]
-    pub fn judge(&self, error: &(dyn Error + 'static)) -> Option<Verdict> {
-        self.0.own_errors.iter().find_map(|own| (own.judge)(error))
     }
 }
 

@@ -34,21 +34,6 @@ impl RetryPolicy {
         let _ = self.0.explain(&mut text);
         text
     }
-
-    /// Returns the fields that a document or a preset in it has set: each with its effective value and its origin,
-    /// which is a place in the document or the name of the preset. Empty for a policy that code has built.
-    ///
-    /// ```
-    /// let policy = http_retry::RetryPolicy::background(); // `RetryConfig::routes` has those of a document
-    /// for (field, value, from) in policy.origins() {
-    ///     println!("{field}: {value} (from {from})");
-    /// }
-    /// # assert_eq!(policy.origins().count(), 0);
-    /// ```
-    pub fn origins(&self) -> impl Iterator<Item = (&str, &str, &str)> {
-        let origins = self.0.rules.origins.iter();
-        origins.map(|Origin { field, value, from }| (&**field, &**value, &**from))
-    }
 }
 
 impl Settings {

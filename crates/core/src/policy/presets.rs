@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn never_with_retries_set_follows_background_without_a_gate() {
         let policy = RetryPolicy::never();
-        assert_eq!(policy.retry_limit(), 0);
+        assert_eq!(policy.0.max_retries, 0);
         let schedule = policy
             .to_builder()
             .max_retries(4)

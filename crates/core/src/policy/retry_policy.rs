@@ -1,7 +1,7 @@
 //! A policy, and the accessors of its settings.
 
 use super::rules::{Action, OnExhausted, Rules};
-use super::{Backoff, RequestFacts, RetryOverride, RetrySession, Settings, StreamHolder};
+use super::{RequestFacts, RetrySession, Settings};
 use http::{HeaderName, Method};
 use std::sync::Arc;
 use std::time::Duration;
@@ -95,13 +95,6 @@ impl RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// Returns the methods that may be repeated.
-    #[must_use]
-    #[inline]
-    pub fn retried_methods(&self) -> &Methods {
-        &self.0.methods
-    }
-
     /// Returns the header in which the service takes an idempotency key, besides the usual ones.
     #[must_use]
     #[inline]
@@ -114,24 +107,6 @@ impl RetryPolicy {
     #[inline]
     pub(crate) fn quotes_keys(&self) -> bool {
         self.0.classifiers.quotes_keys()
-    }
-
-    /// Returns the same policy under another name, which [`explain`](Self::explain) shows.
-    #[must_use]
-    pub fn named(&self, name: String) -> Self {
-        if *self.0.name == *name {
-            return self.clone();
-        }
-        let mut settings = Settings::clone(&self.0);
-        settings.name = name.into();
-        Self(Arc::new(settings))
-    }
-
-    /// Returns the holder of the start of streamed responses, or `None` if there is none.
-    #[must_use]
-    #[inline]
-    pub fn streams(&self) -> Option<&dyn StreamHolder> {
-        self.0.streams.as_deref()
     }
 
     pub(crate) fn rules(&self) -> &Rules {
@@ -156,13 +131,6 @@ impl RetryPolicy {
         self.0.never && last && !self.resends_beyond_its_limit()
     }
 
-    /// Returns the backoff.
-    #[must_use]
-    #[inline]
-    pub fn own_backoff(&self) -> &Backoff {
-        &self.0.backoff
-    }
-
     /// Returns `true` if a call would wait this long because the server asks for it.
     pub(crate) fn would_wait(&self, asked: Duration) -> bool {
         self.longest_pause().is_none_or(|most| asked <= most)
@@ -171,21 +139,17 @@ impl RetryPolicy {
     /// Returns the longest server wait that a call still waits for, or `None` without a limit.
     #[must_use]
     pub(crate) fn longest_pause(&self) -> Option<Duration> {
-        let limits = [self.server_delay_limit(), self.gate_wait_limit()];
+        let limits = [self.0.max_server_delay, self.0.max_gate_wait];
         limits.into_iter().flatten().min()
+    }
+
+    /// Returns the longest time of one attempt, or `None` for any.
+    pub(crate) fn attempt_time_limit(&self) -> Option<Duration> {
+        self.0.attempt_timeout
     }
 
     /// Returns `true` if the body of a response may belong to its attempt.
     pub(crate) fn reads_whole_answers(&self) -> bool {
         self.0.whole_answers > 0
-    }
-
-    /// Returns the time limit of the first attempt of a request with these settings of its own, the same as
-    /// [`RetrySession::attempt_limit`](super::RetrySession::attempt_limit) gives.
-    #[inline]
-    #[must_use]
-    pub fn first_limit(&self, own: Option<&RetryOverride>) -> Option<Duration> {
-        let deadline = own.and_then(|own| own.deadline).or(self.0.deadline);
-        self.0.attempt_limit(own, deadline)
     }
 }

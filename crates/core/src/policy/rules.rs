@@ -16,7 +16,7 @@ pub(crate) mod predicate;
 pub(crate) mod rule;
 
 pub use action::{Action, CannedResponse, Failover, Wait};
-pub use names::NamesUsed;
+pub(crate) use names::NamesUsed;
 pub(crate) use predicate::BodyView;
 pub use predicate::{ConditionInput, Predicate};
 pub use rule::{Rule, RuleBuilder};
@@ -89,47 +89,19 @@ pub(crate) enum DecidedBy {
 }
 
 impl RetryPolicy {
-    /// Returns the rules, in the order in which they are tried.
-    pub fn all_rules(&self) -> impl Iterator<Item = &Rule> {
-        self.0.classifiers.rules()
-    }
-
-    /// Returns the action on outcomes that no rule covers.
-    #[must_use]
-    pub fn default_action(&self) -> &Action {
-        &self.0.rules.otherwise
-    }
-
     /// Returns every action that may be taken.
-    fn actions(&self) -> impl Iterator<Item = &Action> {
+    pub(super) fn actions(&self) -> impl Iterator<Item = &Action> {
         let otherwise = [&self.0.rules.otherwise];
-        self.all_rules().map(Rule::action).chain(otherwise)
+        self.0
+            .classifiers
+            .rules()
+            .map(Rule::action)
+            .chain(otherwise)
     }
 
     /// Returns `true` if anything but the outcome's class and the lists decides.
     pub(in crate::policy) fn has_rules(&self) -> bool {
         self.0.classifiers.has_rules() || !matches!(self.0.rules.otherwise, Action::Classify)
-    }
-
-    /// Returns `true` if a canned response may replace the last outcome.
-    #[must_use]
-    pub fn may_respond(&self) -> bool {
-        matches!(self.0.rules.on_exhausted, OnExhausted::Respond(_))
-            || self.actions().any(|action| match action {
-                Action::Retry(policy) => policy.may_respond(),
-                _ => false,
-            })
-    }
-
-    /// Returns `true` if an error of this crate may replace a response.
-    #[must_use]
-    pub fn may_fail(&self) -> bool {
-        matches!(self.0.rules.on_exhausted, OnExhausted::Fail)
-            || self.actions().any(|action| match action {
-                Action::Fail | Action::ByOutcome => true,
-                Action::Retry(policy) => policy.may_fail(),
-                _ => false,
-            })
     }
 
     /// Returns `true` if a request may be sent again after its limit of retries: by a rule, or to another service.

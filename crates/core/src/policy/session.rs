@@ -458,7 +458,7 @@ impl RetrySession {
     /// the service's, whatever policy a rule retries by.
     #[must_use]
     pub(crate) fn gate_wait_left(&self) -> Option<Duration> {
-        let most = self.policy.gate_wait_limit()?;
+        let most = self.policy.0.max_gate_wait?;
         let gated = self.disabled.is_none();
         gated.then(|| most.saturating_sub(self.counts.gate_waited))
     }

@@ -53,16 +53,6 @@ settings! {
         /// policy allows, and applies with [`RetryPolicy::never`](crate::RetryPolicy::never) too. It bounds all
         /// attempts, whatever the policy's [`max_refused`](crate::RetryPolicyBuilder::max_refused).
         request(max_retries: u32) -> u32 => max_retries, open if |_| false;
-
-        get {
-            /// Returns the number of retries that may follow the first attempt; `u32::MAX` for any number. Rules may
-            /// allow more ([`worst_case`](Self::worst_case)).
-            ///
-            /// ```
-            /// assert_eq!(http_retry::RetryPolicy::background().retry_limit(), 4);
-            /// ```
-            retry_limit
-        }
     }
 
     max_refused: u32 {
@@ -87,11 +77,6 @@ settings! {
         /// # Ok::<(), http_retry::ConfigError>(())
         /// ```
         set(max_refused: u32) => max_refused;
-
-        get {
-            /// Returns the number of attempts that a rate limit may refuse without a retry being counted.
-            refused_limit
-        }
     }
 
     backoff: Backoff {
@@ -108,7 +93,7 @@ settings! {
         ///
         /// let backoff = Backoff::exponential(Duration::from_millis(100)).max_delay(Duration::from_secs(5));
         /// let policy = RetryPolicy::builder().backoff(backoff).build()?;
-        /// assert_eq!(policy.longest_delay(3), Duration::from_millis(400));
+        /// assert!(policy.explain().contains("retry 3: after at most 400ms"));
         /// # Ok::<(), http_retry::ConfigError>(())
         /// ```
         set(backoff: Backoff) => backoff;
@@ -136,11 +121,6 @@ settings! {
         /// # Ok::<(), http_retry::ConfigError>(())
         /// ```
         set(most: impl Into<Option<Duration>>) => most.into();
-
-        get {
-            /// Returns the longest wait that a server may ask for, or `None` for any.
-            server_delay_limit
-        }
 
         explain |settings, worst| worst.repeats().then(|| match settings.max_server_delay {
             _ if settings.rules.server_delays == ServerDelays::Ignore => {
@@ -175,11 +155,6 @@ settings! {
         /// ```
         set(most: impl Into<Option<Duration>>) => most.into();
 
-        get {
-            /// Returns the longest total wait of a call at the gate, or `None` without a gate.
-            gate_wait_limit
-        }
-
         check |settings| above_zero("max_gate_wait", settings.max_gate_wait);
         explain |settings, worst| settings.max_gate_wait.filter(|_| worst.repeats()).map(|most| format!(
             "after several 429s in a row all callers wait together, each for at most {} in all",
@@ -198,15 +173,9 @@ settings! {
         /// use http_retry::RetryPolicy;
         ///
         /// let policy = RetryPolicy::builder().quotas_at_once(true).build()?;
-        /// assert!(policy.obeys_quotas_at_once());
         /// # Ok::<(), http_retry::ConfigError>(())
         /// ```
         set(at_once: bool) => at_once;
-
-        get {
-            /// Returns `true` if a quota counts at the gate from the first response on, not only after a refusal.
-            obeys_quotas_at_once
-        }
     }
 
     methods: Methods {
@@ -352,11 +321,6 @@ settings! {
         /// let slow = RetryOverride::new().attempt_timeout(Duration::from_secs(60));
         /// ```
         request(timeout: Duration) -> Duration => timeout, open if |settings| settings.attempt_timeout.is_none();
-
-        get {
-            /// Returns the longest time of one attempt, or `None` for any.
-            attempt_time_limit
-        }
 
         check |settings| settings.check_attempt();
         explain |settings, _| settings.attempt_timeout.map(|timeout| {

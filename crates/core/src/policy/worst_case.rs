@@ -1,7 +1,7 @@
 //! The most that one request can cost under a policy, its rules included: the sources of repeated attempts, added up.
 //! The cost of a request that fails over is the sum or the maximum of the costs of its policies.
 
-use super::{Jitter, RetryPolicy, Settings};
+use super::{RetryPolicy, Settings};
 use crate::policy::rules::{Action, Counter, Rule, ServerDelays, Wait};
 use crate::policy::session::{MIN_GATED_WAIT, MIN_UNPAID_WAIT, longest_spread};
 use std::time::Duration;
@@ -49,26 +49,6 @@ pub struct WorstCase {
 }
 
 impl RetryPolicy {
-    /// Returns the policy's own longest delay before retry n = 1, 2, and so on, jitter and cap included; 0 counts as 1.
-    /// A server may ask for a longer one.
-    ///
-    /// ```
-    /// use http_retry::RetryPolicy;
-    /// use std::time::Duration;
-    ///
-    /// assert_eq!(RetryPolicy::background().longest_delay(3), Duration::from_secs(8));
-    /// ```
-    #[must_use]
-    pub fn longest_delay(&self, retry: u32) -> Duration {
-        self.0.backoff.longest(retry.max(1))
-    }
-
-    /// Returns the random part of a ceiling, as set by [`Backoff::jitter`](crate::Backoff::jitter).
-    #[must_use]
-    pub fn own_jitter(&self) -> Jitter {
-        self.0.backoff.jitter
-    }
-
     /// Returns the most that one request can cost. Each rule that retries or waits counts with its own limit; attempts
     /// after a failover to another service do not count.
     #[must_use]

@@ -1,6 +1,7 @@
 use super::*;
 use http::{HeaderMap, HeaderName, StatusCode};
 use http_retry_core::RetryPolicy;
+use http_retry_core::adapter::PolicyExt;
 use http_retry_core::rules::{CannedResponse, Failover, OnExhausted, Rule};
 
 fn holds(test: Test, outcome: &Outcome<'_>, view: BodyView) -> Option<bool> {

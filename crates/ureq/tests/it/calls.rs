@@ -430,7 +430,7 @@ fn a_failure_by_the_policy_is_an_error_with_its_report() {
 
 #[test]
 fn a_response_takes_the_place_of_the_last_one() {
-    let canned = http_retry_core::adapter::CannedResponse::new(ureq::http::StatusCode::OK);
+    let canned = http_retry_core::rules::CannedResponse::new(ureq::http::StatusCode::OK);
     let canned = canned.body("from the policy");
     let policy = RetryPolicy::background().to_builder();
     let policy = policy

@@ -24,9 +24,9 @@ fn max_attempts_must_be_above_0_and_excludes_max_retries() {
         "max_attempts"
     );
     let policy = RetryPolicy::builder().max_attempts(3).build().unwrap();
-    assert_eq!(policy.retry_limit(), 2);
+    assert_eq!(policy.0.max_retries, 2);
     let adjusted = policy.to_builder().max_retries(7).build().unwrap();
-    assert_eq!(adjusted.retry_limit(), 7);
+    assert_eq!(adjusted.0.max_retries, 7);
 }
 
 #[test]

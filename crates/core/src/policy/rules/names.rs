@@ -16,13 +16,12 @@ pub struct NamesUsed<'a> {
     pub dead_letters: Vec<&'a Arc<str>>,
 }
 
-impl RetryPolicy {
-    /// Returns the names in the policy's rules, and in those of the policies that they retry by, each once and in
+impl<'a> NamesUsed<'a> {
+    /// Returns the names in a policy's rules, and in those of the policies that they retry by, each once and in
     /// alphabetical order.
-    #[must_use]
-    pub fn names_used(&self) -> NamesUsed<'_> {
-        let mut names = NamesUsed::default();
-        self.collect_names(&mut names);
+    pub(in crate::policy) fn of(policy: &'a RetryPolicy) -> Self {
+        let mut names = Self::default();
+        policy.collect_names(&mut names);
         for names in [
             &mut names.failovers,
             &mut names.budgets,
@@ -33,9 +32,7 @@ impl RetryPolicy {
         }
         names
     }
-}
 
-impl NamesUsed<'_> {
     /// Returns `true` if the policy uses no name.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -3,6 +3,7 @@
 use super::RetrySession;
 use crate::policy::bodies::{BodyPart, has_an_end};
 use crate::policy::decision::{RetryPlan, Stop, StopReason};
+use crate::policy::ext::PolicyExt;
 use crate::policy::moment::Moment;
 use crate::policy::outcome::Outcome;
 use crate::policy::rules::{DecidedBy, OnExhausted};

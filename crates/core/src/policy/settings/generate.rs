@@ -3,7 +3,7 @@
 /// Generates from a table of settings:
 ///
 /// - `Settings`, which has a value for each, with their checks and their lines in an explanation,
-/// - `PartialSettings`, those that were set on a builder, the builder's setters and the policy's getters,
+/// - `PartialSettings`, those that were set on a builder, and the builder's setters,
 /// - [`RetryOverride`](crate::RetryOverride), with those that a request may set,
 /// - a macro that passes their names to another one, and hints for those who call a setter on a policy.
 ///
@@ -16,10 +16,6 @@
 ///     set(ARGUMENT: ITS TYPE) => VALUE;
 ///     /// The documentation of the request's setter.
 ///     request(ARGUMENT: ITS TYPE) -> TYPE => VALUE, open if |settings| THE POLICY LEAVES IT OPEN;
-///     get {
-///         /// The documentation of the policy's getter.
-///         NAME
-///     }
 ///     check |settings| RESULT;
 ///     explain |settings, worst| THE LINE, OR NONE;
 /// }
@@ -37,7 +33,6 @@ macro_rules! settings {
                 $(#[$own_doc:meta])*
                 request($own_value:ident: $own_given:ty) -> $own:ty => $own_set:expr, open if $open:expr;
             )?
-            $(get { $(#[$get_doc:meta])* $get:ident })?
             $(check $check:expr;)?
             $(explain $line:expr;)?
         })+
@@ -139,15 +134,6 @@ macro_rules! settings {
                 #[doc(hidden)]
                 pub fn $other<T: SetOnBuilder>(&self, _: T) {}
             )+
-
-            $($(
-                $(#[$get_doc])*
-                #[must_use]
-                #[inline]
-                pub fn $get(&self) -> $type {
-                    self.0.$setting
-                }
-            )?)+
         }
 
         /// One request's own settings, which override the policy's; put them into the request's extensions.

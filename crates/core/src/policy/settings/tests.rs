@@ -31,10 +31,6 @@ settings! {
         set(patience: u8) => patience;
         /// Sets the patience of a request.
         request(patience: u8) -> u8 => patience, open if |settings| settings.patience == 3;
-        get {
-            /// Returns the patience of a policy.
-            patience_limit
-        }
         check |settings| match settings.patience {
             0 => Err(ConfigError::new("patience", 0, "must be above 0")),
             _ => Ok(()),
@@ -67,7 +63,7 @@ fn a_policy_has_the_setting_at_its_default_or_as_set() {
     let settings = built(RetryPolicyBuilder::default().patience(4));
     assert_eq!(settings.deadline, None);
     assert!(format!("{settings:?}").contains("patience: 4"));
-    assert_eq!(RetryPolicy(Arc::new(settings)).patience_limit(), 4);
+    assert_eq!(settings.patience, 4);
 }
 
 #[test]

@@ -3,7 +3,7 @@ mod failover;
 use super::*;
 use crate::policy::rules::predicate::tests::{Always, retryable};
 use crate::policy::rules::{Action, Counter, Rule, Wait};
-use crate::policy::{Backoff, RetryPolicyBuilder};
+use crate::policy::{Backoff, Jitter, RetryPolicyBuilder};
 use std::sync::Arc;
 
 const SECOND: Duration = Duration::from_secs(1);
