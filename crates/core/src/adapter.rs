@@ -17,6 +17,7 @@ pub use crate::exchange::todo::{
     BodyNeed, Changes, End, Ending, EndsWith, ErrorFacts, Found, Todo,
 };
 pub use crate::gate::controller::quota::GateQuota;
+pub use crate::gate::ext::GateExt;
 pub use crate::gate::key::{KeyGate, NewKey};
 pub use crate::gate::map::Permit;
 pub use crate::gate::state::{CallEnd, CallKind, GateRequest, Passed};

@@ -22,6 +22,7 @@ pub(crate) mod todo;
 use crate::attempt::AttemptHandle;
 use crate::budget::services::Budgets;
 use crate::error::RateLimited;
+use crate::gate::ext::GateExt;
 use crate::gate::state::CallEnd;
 use crate::nested::{AttemptMark, RedirectSigns};
 use crate::policy::ext::PolicyExt;

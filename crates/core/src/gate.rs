@@ -22,6 +22,7 @@
 //! ```
 
 pub(crate) mod controller;
+pub(crate) mod ext;
 pub(crate) mod key;
 pub(crate) mod map;
 pub(crate) mod state;
@@ -38,9 +39,8 @@ use controller::{CallNumber, quotient};
 use http::{Extensions, HeaderMap, Method};
 use key::{Hashers, KeyedBy, MakePeer, NarrowerGates};
 use map::{Counters, GateMap, Hold, Permit, Slot};
-use state::{CallEnd, CallKind, GateRequest, KeyState, NotIdle, Passed, WaiterId};
+use state::{CallEnd, CallKind, GateRequest, KeyState, Passed, WaiterId};
 use std::fmt;
-use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -231,69 +231,7 @@ fn micros(duration: Duration) -> u64 {
 }
 
 impl Gate {
-    /// Admits a call at once if its gate is idle, which costs one load and one addition. Returns `None` if there is no
-    /// slot for the key. `quotas_at_once` is the policy's default: `true` if a quota counts from the first response on,
-    /// and not only after a refusal.
-    ///
-    /// # Errors
-    ///
-    /// An error means that the call must use [`Gate::pass`].
-    #[inline(always)]
-    pub fn enter(
-        &self,
-        key: GateKey,
-        now: Duration,
-        quotas_at_once: bool,
-    ) -> Result<Option<Permit>, NotIdle> {
-        let Some(slot) = self.0.map.find(key) else {
-            return Ok(None);
-        };
-        // The slot may change hands between `find` and here; `slot_of` and `decide` check its key again.
-        let entered = slot.counters.enter(micros(now));
-        let (number, was_refused) = entered.ok_or(NotIdle)?;
-        let at_once = self.0.options.quotas_at_once.unwrap_or(quotas_at_once);
-        Ok(Some(Permit {
-            at: slot.at,
-            key,
-            permit: CallNumber(number),
-            is_first: true,
-            reads_quota_headers: at_once | was_refused,
-        }))
-    }
-
-    /// Waits until a call may be sent. Calls `on_wait` when a wait begins.
-    ///
-    /// # Cancel safety
-    ///
-    /// If dropped, the call leaves the line, and the next one moves up.
-    pub async fn pass(
-        &self,
-        request: GateRequest,
-        runtime: &Arc<dyn Runtime>,
-        on_wait: impl FnOnce(),
-    ) -> Passed {
-        let is_first = request.kind == CallKind::Newcomer;
-        let entered = self.enter(request.key, runtime.now(), request.quotas_at_once);
-        if let Ok(permit) = entered {
-            return Passed {
-                waited: Duration::ZERO,
-                place: Ok(permit.map(|permit| permit.for_first(is_first))),
-            };
-        }
-        let mut wait = self.wait(request, runtime);
-        // Called at the first poll that is pending, and never again.
-        let mut on_wait = Some(on_wait);
-        poll_fn(|cx| {
-            let passed = wait.poll(cx);
-            if let Some(on_wait) = on_wait.take_if(|_| passed.is_pending()) {
-                on_wait();
-            }
-            passed
-        })
-        .await
-    }
-
-    /// Returns the wait of a call that [`Gate::enter`] has not let in.
+    /// Returns the wait of a call that [`GateExt::enter`](ext::GateExt::enter) has not let in.
     pub(crate) fn wait(&self, request: GateRequest, runtime: &Arc<dyn Runtime>) -> GateWait {
         GateWait {
             gate: self.clone(),
@@ -304,33 +242,6 @@ impl Gate {
             id: None,
             sleep: None,
             slept_until: Duration::ZERO,
-        }
-    }
-
-    /// Records the end of a call. This costs one addition if its gate is idle.
-    #[inline]
-    pub fn end(
-        &self,
-        permit: &Permit,
-        end: CallEnd,
-        quota: Option<GateQuota>,
-        runtime: &dyn Runtime,
-    ) {
-        let Some(slot) = self.0.map.slot_of(permit) else {
-            return;
-        };
-        let refused = matches!(end, CallEnd::Refused(_));
-        let quota = quota.filter(|_| refused || permit.reads_quota_headers);
-        let is_news = refused || quota.is_some();
-        if is_news {
-            let (map, moment) = (&self.0.map, runtime.moment());
-            map.decide(slot, permit.key, moment, |state, counters| {
-                // Only after `decide` has taken the counters, or the end would count twice: there and in `record_end`.
-                counters.end(end == CallEnd::Succeeded);
-                state.record_end(counters, (permit.permit, permit.is_first), end, quota);
-            });
-        } else if slot.counters.end(end == CallEnd::Succeeded) {
-            self.notify(slot, permit, end, runtime);
         }
     }
 

@@ -1,9 +1,9 @@
 //! The interfaces for sharing budgets and gates with other processes.
 //!
 //! [`SharedServices`] gives the budgets and gates, a [`SharedAccount`] keeps the tokens of a budget, and a [`Peer`]
-//! shares one key of a gate: [`Gate::with_peers`] creates it for each key at its first call. The gate reports the ends
-//! of its calls to the peer, which uses a [`KeyGate`](crate::adapter::KeyGate) to close or open the gate on behalf of
-//! other processes.
+//! shares one key of a gate: [`GateExt::with_peers`](crate::adapter::GateExt::with_peers) creates it for each key at its
+//! first call. The gate reports the ends of its calls to the peer, which uses a [`KeyGate`](crate::adapter::KeyGate) to
+//! close or open the gate on behalf of other processes.
 
 use crate::budget::ServiceBudgets;
 use crate::gate::Gate;
@@ -190,7 +190,7 @@ impl fmt::Debug for AccountReply {
 ///
 /// ```
 /// use http_retry::gate::Gate;
-/// use http_retry_core::adapter::{KeyGate, Peer};
+/// use http_retry_core::adapter::{GateExt, KeyGate, Peer};
 /// use http_retry::policy::Moment;
 /// use std::sync::{Arc, Mutex};
 /// use std::time::Duration;

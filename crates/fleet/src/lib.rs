@@ -45,7 +45,7 @@ pub use status::FleetStatus;
 
 use self::redis::RedisStore;
 use http_retry_core::ConfigError;
-use http_retry_core::adapter::{BudgetTerms, SharedServices};
+use http_retry_core::adapter::{BudgetTerms, GateExt, SharedServices};
 use http_retry_core::budget::{RetryBudget, RetryBudgetBuilder, ServiceBudgets};
 use http_retry_core::gate::Gate;
 use http_retry_core::report::Observer;

@@ -3,6 +3,7 @@
 use crate::attempt::mark::LayerId;
 use crate::budget::services::Budgets;
 use crate::budget::{NEVER_REFILLS, PaidRetry, PendingRetry, RetryBudget};
+use crate::gate::ext::GateExt;
 use crate::gate::{Gate, GateKey};
 use crate::nested::Redirects;
 use crate::policy::ext::PolicyExt;

@@ -6,6 +6,7 @@ use super::progress::Progress;
 use super::retry::Awaited;
 use super::settings::Operation;
 use super::todo::Todo;
+use crate::gate::ext::GateExt;
 use crate::gate::key::RouteOf;
 use crate::gate::map::{Hold, Permit};
 use crate::gate::state::{CallEnd, CallKind, GateRequest, Passed};

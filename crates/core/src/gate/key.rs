@@ -10,7 +10,6 @@ use super::{Gate, GatedCall, Shared, micros};
 use crate::name_hasher::NameHasher;
 use crate::normal_form::normal_path;
 use crate::policy::{Moment, Scope, splitmix64};
-use crate::runtime::Runtime;
 use crate::sharing::Peer;
 use http::Method;
 use std::collections::BTreeMap;
@@ -36,7 +35,7 @@ pub(super) enum KeyedBy {
 /// The user's function of a call, which sees the path in its normal form.
 type KeyText = dyn Fn(&GatedCall<'_>) -> String + Send + Sync;
 
-fn text(key: &KeyText, call: &GatedCall<'_>) -> String {
+pub(super) fn text(key: &KeyText, call: &GatedCall<'_>) -> String {
     let path = normal_path(call.path);
     key(&GatedCall {
         path: &path,
@@ -48,11 +47,12 @@ fn text(key: &KeyText, call: &GatedCall<'_>) -> String {
 #[derive(Clone, Default)]
 pub(super) struct Hashers {
     pub(super) texts: RandomState,
-    names: NameHasher,
+    pub(super) names: NameHasher,
 }
 
 /// The headers in which APIs take a key.
-const CREDENTIALS: [&str; 4] = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
+pub(super) const CREDENTIALS: [&str; 4] =
+    ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
 
 /// The most narrower gates, and the most routes whose limit has a name; the oldest is dropped.
 pub(super) const MAX_NARROWER: usize = 1_024;
@@ -113,51 +113,6 @@ impl Gate {
     #[must_use]
     pub(crate) fn is_per_host(&self) -> bool {
         matches!(self.0.options.by, KeyedBy::Host)
-    }
-
-    /// Returns the gate of calls to this host, if its name alone selects the gate.
-    #[inline]
-    #[must_use]
-    pub fn key_of(&self, name: &str) -> GateKey {
-        let hash = self.0.options.hashers.names.hash(name.as_bytes());
-        // The key 0 marks a free slot. The set is chosen by the upper bits, so the lowest can be spared.
-        GateKey(hash | 1)
-    }
-
-    /// Returns the gate of a call.
-    #[must_use]
-    pub fn key(&self, call: &GatedCall<'_>) -> GateKey {
-        let mut hasher = self.0.options.hashers.texts.build_hasher();
-        call.authority.hash(&mut hasher);
-        match &self.0.options.by {
-            // The same key as for adapters that hash the host's name once and never call this.
-            KeyedBy::Host => return self.key_of(call.authority),
-            KeyedBy::Credential => {
-                for name in CREDENTIALS {
-                    let values = call.headers.get_all(name).iter();
-                    values.for_each(|value| value.as_bytes().hash(&mut hasher));
-                }
-            }
-            KeyedBy::Text(key) => text(&**key, call).hash(&mut hasher),
-        }
-        GateKey(hasher.finish().max(1))
-    }
-
-    /// Returns the text that separates the call's gate from others at its host. Returns `None` if gates are per host.
-    /// The text may be a secret.
-    #[must_use]
-    pub fn key_text(&self, call: &GatedCall<'_>) -> Option<String> {
-        match &self.0.options.by {
-            KeyedBy::Host => None,
-            KeyedBy::Credential => {
-                let values = CREDENTIALS.into_iter().flat_map(|name| {
-                    let values = call.headers.get_all(name).iter();
-                    values.map(move |value| format!("{name}:{}\n", value.as_bytes().escape_ascii()))
-                });
-                Some(values.collect())
-            }
-            KeyedBy::Text(key) => Some(text(&**key, call)),
-        }
     }
 
     /// Returns `true` if a limit was met that affects only some of a service's calls.
@@ -236,15 +191,15 @@ pub struct NewKey<'a> {
 /// The gate of one key, for its [`Peer`]. It does not keep the gate alive; once the gate is gone, every method does
 /// nothing.
 ///
-/// Times are those of the [`Runtime`] that the calls run on.
+/// Times are those of the [`Runtime`](crate::runtime::Runtime) that the calls run on.
 #[derive(Clone)]
 pub struct KeyGate {
-    gate: Weak<Shared>,
+    pub(super) gate: Weak<Shared>,
     /// The index of its slot.
-    at: u32,
-    key: GateKey,
+    pub(super) at: u32,
+    pub(super) key: GateKey,
     /// Dead once the key has lost its slot, even if the same key gets it again.
-    tenure: Weak<()>,
+    pub(super) tenure: Weak<()>,
 }
 
 /// Creates the peer of a key.
@@ -299,7 +254,11 @@ impl KeyGate {
         }
     }
 
-    fn act<T>(&self, at: Moment, act: impl FnOnce(&mut KeyState, &Counters) -> T) -> Option<T> {
+    pub(super) fn act<T>(
+        &self,
+        at: Moment,
+        act: impl FnOnce(&mut KeyState, &Counters) -> T,
+    ) -> Option<T> {
         let gate = self.gate.upgrade()?;
         let slot = gate.map.at(self.at)?;
         gate.map.decide(slot, self.key, at, |state, counters| {
@@ -316,56 +275,6 @@ impl fmt::Debug for KeyGate {
 }
 
 impl Gate {
-    /// Shares each key of this handle with other processes, through the [`Peer`] that `make` returns at the key's first
-    /// call. Call it before you clone the handle.
-    #[must_use]
-    pub fn with_peers(
-        self,
-        make: impl Fn(NewKey<'_>) -> Arc<dyn Peer> + Send + Sync + 'static,
-    ) -> Self {
-        self.with_options(|options| options.make_peer = Some(Arc::new(make)))
-    }
-
-    /// Creates the peer of a shared key, if this is its first call. Call it for calls that do not go at once; the first
-    /// call of a shared key never does. `name` and `part` are those of [`NewKey`]; `longest` is the longest pause for
-    /// which the call would wait.
-    pub fn share_key(
-        &self,
-        key: GateKey,
-        name: &str,
-        runtime: &dyn Runtime,
-        longest: Duration,
-        part: impl FnOnce() -> Option<String>,
-    ) {
-        let Some(make_peer) = &self.0.options.make_peer else {
-            return;
-        };
-        let Some(slot) = self.0.map.find(key).filter(|slot| !slot.counters.is_idle()) else {
-            return;
-        };
-        let moment = runtime.moment();
-        let share = |state: &mut KeyState, _: &Counters| state.share(micros(longest));
-        let tenure = self.0.map.decide(slot, key, moment, share);
-        // Only the first of several calls gets the tenure, so the key has one peer.
-        let Some(tenure) = tenure.flatten() else {
-            return;
-        };
-        let gate = KeyGate {
-            gate: Arc::downgrade(&self.0),
-            at: slot.at,
-            key,
-            tenure,
-        };
-        // `make_peer` runs without the lock: it is code of the user, and may use the gate.
-        let part = part();
-        let peer = make_peer(NewKey {
-            name,
-            part: part.as_deref(),
-            gate: gate.clone(),
-        });
-        gate.act(moment, |state, _| state.set_peer(peer));
-    }
-
     /// Returns the key for the same calls that is not shared with other processes.
     #[must_use]
     pub(crate) fn unshared_key(&self, key: GateKey, now: Duration) -> GateKey {
@@ -386,6 +295,7 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gate::ext::GateExt;
     use http::{Extensions, HeaderMap, HeaderValue, Method};
     use std::collections::BTreeSet;
 

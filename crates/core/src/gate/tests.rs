@@ -15,6 +15,7 @@ mod tokio_clock;
 use super::map::{Hold, Permit};
 use super::state::{CallEnd, CallKind, GateRequest, Passed};
 use super::{Gate, GateQuota, micros};
+use crate::gate::ext::GateExt;
 use crate::runtime::Runtime;
 use clock::Clock;
 use futures_util::FutureExt;

@@ -1,6 +1,6 @@
 //! The default connector and the system's clock, against a server on the loopback.
 
-use http_retry_core::adapter::{CallEnd, CallKind, GateRequest};
+use http_retry_core::adapter::{CallEnd, CallKind, GateExt, GateRequest};
 use http_retry_core::gate::Gate;
 use http_retry_core::policy::{Classify, Scope, Verdict};
 use http_retry_core::runtime::Runtime;

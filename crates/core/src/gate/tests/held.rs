@@ -2,6 +2,7 @@
 
 use super::shell::Woken;
 use super::*;
+use crate::gate::ext::GateExt;
 use std::sync::atomic::Ordering;
 
 #[test]

@@ -1,6 +1,7 @@
 //! A lock that counts how often this thread has taken it, and the calls that need none.
 
 use super::*;
+use crate::gate::ext::GateExt;
 use crate::sharing::Peer;
 use std::cell::Cell;
 use std::sync::LockResult;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::gate::GateKey;
+use crate::gate::ext::GateExt;
 use crate::gate::key::{MAX_NARROWER, NARROWER_LIFETIME, RouteOf};
 use crate::policy::Scope;
 use http::Method;

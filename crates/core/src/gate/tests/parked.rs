@@ -2,6 +2,7 @@
 
 use super::tokio_clock::{Tokio, wait_at_once};
 use super::*;
+use crate::gate::ext::GateExt;
 use futures_util::future::{join_all, poll_fn};
 use std::ops::Range;
 

@@ -1,6 +1,7 @@
 //! The other processes of a shared gate, as a peer hears of its calls.
 
 use super::*;
+use crate::gate::ext::GateExt;
 use crate::gate::key::KeyGate;
 use crate::policy::Moment;
 use crate::sharing::Peer;

@@ -1,6 +1,7 @@
 //! Waits, deadlines, dropped waiters, and slots.
 
 use super::*;
+use crate::gate::ext::GateExt;
 use crate::policy::Moment;
 use crate::runtime::Sleep;
 use std::sync::atomic::{AtomicBool, Ordering};

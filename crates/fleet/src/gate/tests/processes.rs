@@ -2,7 +2,7 @@
 
 use super::world::{Health, MILLI, Wait, World};
 use super::*;
-use http_retry_core::adapter::{CallEnd, CallKind};
+use http_retry_core::adapter::{CallEnd, CallKind, GateExt};
 use http_retry_core::runtime::Runtime;
 use http_retry_testing::ManualRuntime;
 use std::task::Waker;
