@@ -16,7 +16,7 @@ pub(crate) use of_reqwest::{boxed, redirect_signs, without_url};
 
 use crate::error::{AttemptTimeout, IncompleteBody, RequestFailed};
 use crate::policy::{ErrorKind, Outcome, Reach, RetryPolicy, Verdict};
-use http_retry_core::adapter::PolicyExt;
+use http_retry_core::adapter::{OutcomeExt, PolicyExt};
 use io_errors::{while_connected, while_connecting, while_resolving};
 use link::{BodyReader, Link};
 use links::{known, links};

@@ -6,7 +6,7 @@ use crate::client::requests::{Head, RequestEdit, Requests, SaveOptions, sealed::
 use crate::client::responses::Opaque;
 use crate::policy::{Attempt, ErrorKind, Outcome, RetryPolicy, Verdict};
 use http::{Extensions, HeaderMap};
-use http_retry_core::adapter::RedirectSigns;
+use http_retry_core::adapter::{OutcomeExt, RedirectSigns};
 use http_retry_core::attempt::AttemptHandle;
 use std::any::type_name;
 use std::future::Future;

@@ -7,6 +7,7 @@
 
 pub use crate::attempt::mark::follows_no_redirects;
 pub use crate::budget::bucket::BudgetTerms;
+pub use crate::budget::ext::BudgetExt;
 pub use crate::budget::payment::PaymentResult;
 pub use crate::budget::services::Budgets;
 pub use crate::exchange::Exchange;
@@ -34,8 +35,10 @@ pub use crate::policy::classify::texts::{
 };
 pub use crate::policy::ext::PolicyExt;
 pub use crate::policy::framing::{CLIENT_HEADER, client_header, is_client_header};
+pub use crate::policy::outcome::ext::OutcomeExt;
 pub use crate::policy::rules::predicate::{BodyView, all_hold, any_holds, joined};
 pub use crate::policy::rules::rule::check_name;
+pub use crate::policy::session::ext::SessionExt;
 pub use crate::policy::verdict::bare_name;
 pub use crate::report::recorder::{DownloadRecorder, ReportRecorder, Subject};
 pub use crate::report::span::warn_of_setting;

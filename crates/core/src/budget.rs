@@ -15,18 +15,19 @@
 
 pub(crate) mod bucket;
 mod builder;
+pub(crate) mod ext;
 pub(crate) mod payment;
 pub(crate) mod services;
 mod sync;
 
-pub(crate) use crate::sharing::{AccountReply, Payment, SharedAccount};
+pub(crate) use crate::sharing::{Payment, SharedAccount};
 pub(crate) use bucket::BudgetTerms;
 pub use builder::RetryBudgetBuilder;
 pub(crate) use payment::{PaymentResult, PendingRetry};
 pub use services::ServiceBudgets;
 
+use crate::budget::ext::BudgetExt;
 use crate::policy::{Cost, Decimal, DelaySource, RetryPlan, RetrySession, StopReason};
-use crate::report::warn_of_misuse;
 use bucket::Bucket;
 use std::fmt;
 use std::sync::{OnceLock, PoisonError};
@@ -170,13 +171,6 @@ impl RetryBudget {
         Self(None)
     }
 
-    /// Creates a budget that prices retries by `terms` and keeps its tokens in a custom account, such as one that
-    /// several processes share. [`SharedAccount`] describes its duties.
-    #[must_use]
-    pub fn with_account(terms: BudgetTerms, account: impl SharedAccount) -> Self {
-        Self::new(terms, Account::Shared(Box::new(account)))
-    }
-
     fn local(terms: BudgetTerms) -> Self {
         let account = Account::Local(LocalAccount::new(&terms));
         Self::new(terms, account)
@@ -264,24 +258,6 @@ impl RetryBudget {
         self.shared_account().is_some()
     }
 
-    /// Asks for a planned retry. Without a [`SharedAccount`] it decides at once, as [`withdraw`](Self::withdraw) does.
-    pub fn ask(&self, plan: RetryPlan, now: Duration) -> PaymentResult {
-        let price = self.price(&plan, now);
-        // A free retry needs no round trip to the store.
-        let Some(account) = self.shared_account().filter(|_| price > 0) else {
-            return self
-                .withdraw(plan, now)
-                .map_or(PaymentResult::Refused, PaymentResult::Paid);
-        };
-        match account.ask(price, now) {
-            AccountReply::Paid => PaymentResult::Paid(PaidRetry::new(self.clone(), price, plan)),
-            AccountReply::Refused => PaymentResult::Refused,
-            AccountReply::Pending(payment) => {
-                PaymentResult::Pending(PendingRetry::new(self.clone(), price, payment, plan))
-            }
-        }
-    }
-
     /// Returns the tokens in the budget after its last use, from 0 on; `None` for an unlimited budget.
     ///
     /// Time adds tokens only if the builder's `per_second` is set; without it, the next retry pays from these tokens.
@@ -319,24 +295,10 @@ impl RetryBudget {
         Some(Decimal::from_micros(capacity))
     }
 
-    /// Returns the tokens and the capacity as of the last use, without a later refill by time: looking is not a use.
-    #[must_use]
-    pub fn as_used_last(&self) -> Option<(Decimal, Decimal)> {
-        let (tokens, capacity) = self.0.as_ref()?.balance(None);
-        Some((Decimal::from_micros(tokens), Decimal::from_micros(capacity)))
-    }
-
     /// Returns `true` if neither time nor successes add tokens.
     pub(crate) fn never_refills(&self) -> bool {
         let terms = self.0.as_ref().map(|inner| &inner.terms);
         terms.is_some_and(BudgetTerms::never_refill)
-    }
-
-    /// Logs a warning under this name if neither time nor successes add tokens. Needs the feature `tracing`.
-    pub fn warn_if_never_refilled(&self, name: &str) {
-        if self.never_refills() {
-            warn_of_misuse(name, NEVER_REFILLS);
-        }
     }
 
     /// Returns the number of retries at `retry_cost` that the budget would grant at `now`; `u64::MAX` for an unlimited

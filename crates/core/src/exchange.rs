@@ -26,6 +26,7 @@ use crate::gate::ext::GateExt;
 use crate::gate::state::CallEnd;
 use crate::nested::{AttemptMark, RedirectSigns};
 use crate::policy::ext::PolicyExt;
+use crate::policy::session::ext::SessionExt;
 use crate::policy::{Attempt, ErrorKind, Outcome, RequestLine, RetryPolicy, StopReason, Verdict};
 use crate::report::span::is_logged;
 use crate::route::Route;

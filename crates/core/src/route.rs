@@ -7,6 +7,7 @@ pub(crate) use crate::sharing::SharedServices;
 pub use failover::Destination;
 pub(crate) use failover::Rebase;
 
+use crate::budget::ext::BudgetExt;
 use crate::budget::services::Budgets;
 use crate::budget::{PaymentResult, RetryBudget, ServiceBudgets};
 use crate::gate::GateQuota;
@@ -14,6 +15,7 @@ use crate::normal_form::{
     authority_of_uri, default_port, matches_path, normal_authority, normal_path, normal_scheme,
 };
 use crate::policy::ext::PolicyExt;
+use crate::policy::outcome::ext::OutcomeExt;
 use crate::policy::{
     Class, Moment, Outcome, RequestLine, RequestOverrides, RetryOverride, RetryPlan, RetryPolicy,
     Verdict, is_host_like, is_standard_success, without_port,

@@ -79,13 +79,13 @@ impl Gate {
 /// The tokens of a budget that does not belong to this process alone: in a store, in shared memory, or in another
 /// budget.
 ///
-/// Pass it to [`RetryBudget::with_account`](crate::RetryBudget::with_account). Amounts are in millionths of a token,
+/// Pass it to [`BudgetExt::with_account`](crate::adapter::BudgetExt::with_account). Amounts are in millionths of a token,
 /// and times are those of [`Runtime::now`]. All methods may be called from many threads at once and must return soon: a
 /// round trip belongs into the future of [`ask`](Self::ask).
 ///
 /// ```
 /// use http_retry::RetryBudget;
-/// use http_retry_core::adapter::SharedAccount;
+/// use http_retry_core::adapter::{BudgetExt, SharedAccount};
 /// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// use std::time::Duration;
 ///

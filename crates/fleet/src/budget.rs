@@ -18,7 +18,7 @@ use super::shared::{Membership, Shared};
 use super::status::PeerStatus;
 use super::task::{self, FleetTask, NextAction, idle};
 use account::AccountLink;
-use http_retry_core::adapter::BudgetTerms;
+use http_retry_core::adapter::{BudgetExt, BudgetTerms};
 use http_retry_core::budget::RetryBudget;
 use http_retry_core::report::LeaveReason;
 use std::future::{Future, poll_fn};

@@ -14,7 +14,7 @@ use budget::model::{StoredBucket, StoredRecord, settle};
 use budget::{BudgetReply, BudgetReport};
 use gate::model::{StoredGate, step};
 use gate::{GateReply, GateReport};
-use http_retry_core::adapter::PaymentResult;
+use http_retry_core::adapter::{BudgetExt, PaymentResult};
 use http_retry_core::policy::{ErrorKind, Moment, Outcome, RequestFacts, RetryPlan, RetryPolicy};
 use http_retry_core::report::{LeaveReason, RetryEvent, RetryEventKind};
 use names::{BudgetKeys, GateKeys};

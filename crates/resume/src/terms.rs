@@ -3,7 +3,7 @@
 use http::{Extensions, HeaderMap, HeaderName, Method};
 use http_retry_core::adapter::{
     DownloadLimits, DownloadRecorder, Engine, Head, PaymentResult, PolicyExt, RequestSettings,
-    RestOfDownload,
+    RestOfDownload, SessionExt,
 };
 use http_retry_core::budget::PaidRetry;
 use http_retry_core::policy::{
@@ -118,9 +118,11 @@ impl DownloadTerms {
     ) -> Result<Payment, Refused> {
         let moment = self.engine.runtime.moment();
         let request = session.request();
-        let outcome = session
-            .policy()
-            .classify(outcome.for_request(request.as_deref()));
+        let outcome = match &request {
+            Some(request) => outcome.of_request(request),
+            None => outcome,
+        };
+        let outcome = session.policy().classify(outcome);
         let refused = |why| Refused {
             why,
             by: session.refused_by(&outcome, moment),

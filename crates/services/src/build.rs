@@ -3,7 +3,7 @@
 use crate::service::{LevelSettings, Service};
 use crate::table::{Broken, Chains, ServiceEntry, ServiceTable};
 use crate::{KeptBudgets, ServicesBuilder, ServicesInner, names_in_order};
-use http_retry_core::adapter::{Budgets, PolicyExt};
+use http_retry_core::adapter::{BudgetExt, Budgets, PolicyExt};
 use http_retry_core::route::{Destination, Route};
 use http_retry_core::{ConfigError, RetryBudget};
 use std::collections::HashMap;

@@ -2,7 +2,7 @@
 
 use crate::ServicesInner;
 use crate::table::{ServiceEntry, ServiceTable};
-use http_retry_core::adapter::{Budgets, PolicyExt};
+use http_retry_core::adapter::{BudgetExt, Budgets, PolicyExt};
 use http_retry_core::policy::{Decimal, WorstCase};
 use http_retry_core::route::Route;
 use http_retry_core::rules::Action;

@@ -3,7 +3,7 @@
 use crate::watch::Seen;
 use http::StatusCode;
 use http_retry_core::adapter::{
-    PolicyExt, is_refusal_by_proxy, is_refusal_to_connect, kind_of_tls_text,
+    OutcomeExt, PolicyExt, is_refusal_by_proxy, is_refusal_to_connect, kind_of_tls_text,
 };
 use http_retry_core::policy::{ErrorKind, Verdict};
 use http_retry_core::report::RetryReport;

@@ -306,6 +306,7 @@ impl Budgets {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::budget::ext::BudgetExt;
     use crate::sharing::SharedAccount;
     use std::sync::OnceLock;
 

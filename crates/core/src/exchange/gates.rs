@@ -12,6 +12,7 @@ use crate::gate::map::{Hold, Permit};
 use crate::gate::state::{CallEnd, CallKind, GateRequest, Passed};
 use crate::gate::{GateKey, GateQuota, GatedCall};
 use crate::policy::ext::PolicyExt;
+use crate::policy::session::ext::SessionExt;
 use crate::policy::{Class, Outcome, RequestLine, StopReason};
 use crate::route::{Route, public_authority};
 use std::sync::Arc;

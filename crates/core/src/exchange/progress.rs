@@ -14,8 +14,10 @@ use crate::nested::{AttemptMark, RedirectSigns, RequestTracker};
 use crate::policy::bodies::BodyPart;
 use crate::policy::ext::PolicyExt;
 use crate::policy::outcome::earlier::EarlierRequests;
+use crate::policy::outcome::ext::OutcomeExt;
 use crate::policy::rules::OnExhausted;
 use crate::policy::session::Next;
+use crate::policy::session::ext::SessionExt;
 use crate::policy::{
     Attempt, Class, ErrorBody, ErrorKind, Moment, Outcome, RequestFacts, RetrySession, StopReason,
     StreamHolder, Verdict,

@@ -22,6 +22,7 @@ use super::verdict::{self, RowId, Verdict};
 use super::{IntoVerdict, RetryPolicy};
 use crate::error::ConfigError;
 use crate::error_body::Pointer;
+use crate::policy::outcome::ext::OutcomeExt;
 use http::HeaderName;
 use std::any::Any;
 use std::error::Error;

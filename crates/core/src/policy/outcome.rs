@@ -1,6 +1,7 @@
 //! The outcome of one attempt.
 
 pub(crate) mod earlier;
+pub(crate) mod ext;
 mod header_lines;
 mod hints;
 
@@ -148,13 +149,6 @@ impl<'a> Outcome<'a> {
         Self { verdict, ..self }
     }
 
-    /// Returns this outcome with a classifier's verdict.
-    #[must_use]
-    #[inline]
-    pub fn judged(self, verdict: Verdict) -> Self {
-        Self { verdict, ..self }
-    }
-
     /// Returns this outcome with its request, for classifiers and dialects that look at the method or the path.
     #[must_use]
     pub fn of_request(self, request: &'a RequestLine) -> Self {
@@ -166,7 +160,7 @@ impl<'a> Outcome<'a> {
 
     /// Returns this outcome with its request, if the request is kept.
     #[must_use]
-    pub fn for_request(self, request: Option<&'a RequestLine>) -> Self {
+    pub(crate) fn for_request(self, request: Option<&'a RequestLine>) -> Self {
         match request {
             Some(request) => self.of_request(request),
             None => self,
@@ -292,17 +286,6 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// Returns this outcome for an attempt that got a response head before it failed; later verdicts do not change
-    /// that.
-    #[must_use]
-    pub fn after_a_response(self) -> Self {
-        let answered = self.with(self.verdict.class, Reach::Answered);
-        Self {
-            answered: true,
-            ..answered
-        }
-    }
-
     /// Returns this outcome of an attempt whose connection the next one can avoid. It matters to a 421: the session
     /// repeats that once, for any method, and the adapter then leaves the connection
     /// ([`is_misdirected`](Self::is_misdirected)).
@@ -395,12 +378,6 @@ impl<'a> Outcome<'a> {
             }
             None => values(headers, name).collect(),
         })
-    }
-
-    /// Returns the lines of a response header, as they are: the first 8, each of at most 1,024 bytes.
-    pub fn header_lines(&self, name: &HeaderName) -> impl Iterator<Item = &'a str> {
-        let headers = self.headers().into_iter();
-        headers.flat_map(move |headers| lines(headers, name))
     }
 
     /// Returns the media type of a response, in its original case and without its parameters.

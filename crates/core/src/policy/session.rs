@@ -16,6 +16,7 @@ use judging::Reading;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub(crate) mod ext;
 mod judging;
 pub(crate) mod plan;
 mod refusal;
@@ -241,20 +242,6 @@ impl RetrySession {
         }
     }
 
-    /// Sets the request's method, and the request that outcomes belong to, for classifiers and rules that look at it.
-    #[inline]
-    pub fn set_request(&mut self, method: Option<Method>, request: Option<RequestLine>) {
-        self.method = method;
-        self.request = request.map(Arc::new);
-    }
-
-    /// Returns the request that outcomes belong to, if it is kept.
-    #[must_use]
-    #[inline]
-    pub fn request(&self) -> Option<Arc<RequestLine>> {
-        self.request.clone()
-    }
-
     /// Returns this session without any retries, for the reason `why` unless an earlier one was given.
     #[must_use]
     pub(crate) fn disabled(self, why: StopReason) -> Self {
@@ -288,13 +275,6 @@ impl RetrySession {
             disabled: self.disabled,
             ..Self::new(policy, self.facts, now)
         }
-    }
-
-    /// Returns the policy that the request follows.
-    #[must_use]
-    #[inline]
-    pub fn policy(&self) -> &RetryPolicy {
-        &self.policy
     }
 
     /// Returns `true` if a retry can follow the next attempt at all; if not, the request need not be kept. Only the
@@ -405,14 +385,6 @@ impl RetrySession {
     #[inline]
     pub fn plan(&self, outcome: &Outcome<'_>, moment: Moment) -> Result<RetryPlan, StopReason> {
         self.judge(outcome, moment).map_err(|stop| stop.why)
-    }
-
-    /// Returns the place of the list, rule or row for which [`plan`](Self::plan) allows no other attempt, such as
-    /// `services.files.retry.stop_on`, or `None` if it is due to none.
-    #[must_use]
-    pub fn refused_by(&self, outcome: &Outcome<'_>, moment: Moment) -> Option<Arc<str>> {
-        let stop = self.judge(outcome, moment).err()?;
-        self.cause_of(stop)
     }
 
     /// Counts a paid plan. Counting it twice has no further effect.

@@ -2,7 +2,7 @@
 
 use super::at::{Location, LocationKind};
 use http_retry_core::ConfigError;
-use http_retry_core::adapter::{BodyView, RetryTime};
+use http_retry_core::adapter::{BodyView, OutcomeExt, RetryTime};
 use http_retry_core::policy::{Class, Outcome, Pointer, Reach, Reason, Scope, Unit, Verdict};
 use http_retry_rules::Condition;
 use std::time::Duration;

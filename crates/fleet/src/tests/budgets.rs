@@ -1,6 +1,7 @@
 //! One budget of many processes.
 
 use super::*;
+use http_retry_core::adapter::BudgetExt;
 
 #[tokio::test(start_paused = true)]
 async fn two_processes_spend_one_budget() {

@@ -3,6 +3,7 @@
 
 use super::{BodyBreak, Download};
 use crate::terms::{Payment, Refused};
+use http_retry_core::adapter::OutcomeExt;
 use http_retry_core::budget::PaidRetry;
 use http_retry_core::policy::{ErrorKind, Outcome, ResumeFailure, StopReason};
 use http_retry_core::runtime::Sleep;

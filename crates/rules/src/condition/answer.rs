@@ -4,6 +4,7 @@ use super::{Condition, Test, Value, ValueTest};
 use crate::error_body::ReadBody;
 use http::HeaderName;
 use http_retry_core::ConfigError;
+use http_retry_core::adapter::OutcomeExt;
 #[cfg(feature = "json")]
 use http_retry_core::policy::Pointer;
 use http_retry_core::policy::{ErrorBody, Outcome};

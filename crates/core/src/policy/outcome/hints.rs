@@ -3,7 +3,7 @@
 use super::{Outcome, OutcomeKind};
 use crate::policy::classify::Class;
 use crate::policy::verdict::Verdict;
-use crate::server_hints::{HeaderSet, Quota, ServerHints, time_of};
+use crate::server_hints::{HeaderSet, ServerHints, time_of};
 use std::time::Duration;
 
 impl<'a> Outcome<'a> {
@@ -49,25 +49,6 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// Returns the time at the sender of the response, since 1970-01-01T00:00:00Z: its `date` and `age`. `None` without
-    /// a valid date.
-    ///
-    /// ```
-    /// use http::{HeaderMap, HeaderValue, StatusCode, header};
-    /// use http_retry::Outcome;
-    ///
-    /// let date = HeaderValue::from_static("Fri, 21 Aug 2026 12:00:00 GMT");
-    /// let headers = HeaderMap::from_iter([(header::DATE, date)]);
-    /// let response = Outcome::response(StatusCode::OK, &headers);
-    /// assert_eq!(response.sent_at().map(|time| time.as_secs()), Some(1_787_313_600));
-    /// ```
-    #[must_use]
-    pub fn sent_at(&self) -> Option<Duration> {
-        // Without a `date` the clock is the wall's, which 1970 stands for here.
-        let time = time_of(self.headers()?, Duration::ZERO);
-        (!time.is_zero()).then_some(time)
-    }
-
     /// Returns the delay that the server asks for: by a header that says when to come back, else by what a classifier
     /// or a dialect read from the body, else by the reset of a spent quota. `None` for a success, and if nothing
     /// readable asks for a delay. `wall` is as for [`Outcome::server_hints`], which also reports the headers that
@@ -111,21 +92,12 @@ impl<'a> Outcome<'a> {
     }
 
     /// Returns the delay that a classifier or a dialect read from the response. A time in the past counts as none.
-    fn named_delay(&self, wall: Duration) -> Option<Duration> {
+    pub(super) fn named_delay(&self, wall: Duration) -> Option<Duration> {
         let until = self.verdict.until.and_then(|until| {
             let now = self.headers().map_or(wall, |head| time_of(head, wall));
             until.checked_sub(now)
         });
         self.verdict.asked.max(until)
-    }
-
-    /// Returns the rest of the server's quota, success or not. After a refusal, the quota resets no later than the call
-    /// may come back.
-    #[must_use]
-    pub fn quota(&self, wall: Duration) -> Option<Quota> {
-        let (status, quota) = (self.status()?, self.server_hints(wall).quota()?);
-        let by_head = self.server_hints(wall).asked();
-        Some(quota.after(status, by_head.or(self.named_delay(wall))))
     }
 
     /// Returns the headers of a failure that ask for a wait in a form that cannot be read.

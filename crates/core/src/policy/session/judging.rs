@@ -6,6 +6,7 @@ use crate::policy::decision::{RetryPlan, Stop, StopReason};
 use crate::policy::ext::PolicyExt;
 use crate::policy::moment::Moment;
 use crate::policy::outcome::Outcome;
+use crate::policy::outcome::ext::OutcomeExt;
 use crate::policy::rules::{DecidedBy, OnExhausted};
 use crate::policy::{Class, ServerHints, Verdict};
 use std::sync::Arc;

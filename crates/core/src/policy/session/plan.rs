@@ -12,7 +12,7 @@ use crate::policy::rules::{
     PolicyList, Rule, Wait,
 };
 use crate::policy::{Class, Methods, RetryPolicy, RewriteBody};
-use http::{HeaderMap, HeaderName, StatusCode};
+use http::{HeaderMap, StatusCode};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -458,12 +458,6 @@ impl RetrySession {
     #[must_use]
     pub(crate) fn knows_servers(&self) -> bool {
         self.servers.is_some()
-    }
-
-    /// Returns the headers that are withheld from another server, besides those that always are.
-    #[must_use]
-    pub fn credentials(&self) -> &[HeaderName] {
-        &self.policy_by(self.retrying_by).0.rules.credentials
     }
 
     pub(super) fn plan_failover(

@@ -7,6 +7,7 @@ mod pages;
 use super::longest_spread;
 use super::*;
 use crate::budget::RetryBudget;
+use crate::policy::outcome::ext::OutcomeExt;
 use crate::policy::rules::predicate::tests::{failure, status};
 use crate::policy::rules::{Rule, Wait};
 use crate::policy::{Backoff, Class, DelaySource, ErrorKind, Jitter, Methods, Reach, Verdict};

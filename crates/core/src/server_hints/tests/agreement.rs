@@ -2,6 +2,7 @@
 
 use super::{Lines, WALL, head, read};
 use crate::policy::Outcome;
+use crate::policy::outcome::ext::OutcomeExt;
 use http::StatusCode;
 
 /// A spent quota in every form, and the milliseconds until it is back.

@@ -1,6 +1,7 @@
 //! The headers that name a delay.
 
 use super::{Lines, WALL, delay, head, read, unreadable};
+use crate::policy::outcome::ext::OutcomeExt;
 use crate::policy::{Class, Outcome, Reach, Verdict};
 use crate::server_hints::{ServerHints, is_invitation};
 use http::StatusCode;

@@ -4,6 +4,7 @@ use crate::dialect::judge_event;
 use crate::llm::LlmClassifier;
 use crate::llm::truncate::is_too_long;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http_retry_core::adapter::OutcomeExt;
 use http_retry_core::policy::{Class, Classify, ErrorBody, Outcome, Reach, Reason, Scope, Verdict};
 use http_retry_rules::ReadBody;
 use serde_json::Value;

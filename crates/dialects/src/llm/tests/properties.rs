@@ -2,6 +2,7 @@
 
 use crate::dialect::{context_counts, judge, judge_event};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http_retry_core::adapter::OutcomeExt;
 use http_retry_core::policy::{ErrorBody, Outcome};
 use http_retry_rules::ReadBody;
 use proptest::prelude::*;

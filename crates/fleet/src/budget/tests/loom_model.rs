@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::budget::account::{AccountLink, account};
-use http_retry_core::adapter::PaymentResult;
+use http_retry_core::adapter::{BudgetExt, PaymentResult};
 use http_retry_core::budget::RetryBudget;
 use http_retry_core::policy::{ErrorKind, Moment, Outcome, RequestFacts, RetryPlan, RetryPolicy};
 use loom::thread;

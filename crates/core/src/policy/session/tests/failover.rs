@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::policy::outcome::earlier::EarlierRequests;
+use crate::policy::outcome::ext::OutcomeExt;
 use crate::policy::rules::Failover;
 
 /// Returns why a failed request does not go to the second service, or `None` if it does.

@@ -2,6 +2,7 @@
 //! connection.
 
 use super::*;
+use crate::policy::outcome::ext::OutcomeExt;
 
 /// Returns the wait after an outcome, once it is paid for; or the reason for the end.
 fn waited(
