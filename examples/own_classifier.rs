@@ -5,11 +5,11 @@
 //! ```
 
 use http::{Request, StatusCode};
-use http_retry::policy::{Classify, Outcome, Reason, Unit, Verdict};
+use http_retry::policy::{Classify, Reason, Unit, Verdict};
 use http_retry::rules::ReadBody;
 use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;
-use http_retry::{Class, Reach, RetryPolicy};
+use http_retry::{Class, Outcome, Reach, RetryPolicy};
 use std::sync::Arc;
 use std::time::Duration;
 use tower::{BoxError, Layer, ServiceExt};

@@ -16,8 +16,8 @@ use crate::client::requests::{RequestEdit, Requests};
 use crate::client::responses::Responses;
 use crate::engine::Engine;
 use crate::error::{AttemptTimeout, LayerError, RequestFailed};
-use crate::policy::{Attempt, ErrorKind, StopReason};
 use crate::report::RetryReport;
+use crate::{Attempt, ErrorKind, StopReason};
 use client::{SavedOf, number};
 use http::StatusCode;
 use http_retry_core::adapter::{

@@ -194,11 +194,12 @@ pub use budget::{RetryBudget, RetryBudgetBuilder, ServiceBudgets};
 pub use client::{Replay, ReplayBody, RetryBody};
 pub use error::{AttemptTimeout, IncompleteBody};
 #[doc(inline)]
-pub use http_retry_core::{ConfigError, RateLimited};
-pub use policy::{
+pub use http_retry_core::{
     Attempt, Backoff, Class, ErrorKind, Jitter, Methods, Outcome, Reach, RequestFacts,
     RetryOverride, RetryPolicy, RetryPolicyBuilder, StopReason,
 };
+#[doc(inline)]
+pub use http_retry_core::{ConfigError, RateLimited};
 #[cfg(feature = "metrics")]
 #[doc(inline)]
 pub use report::MetricsObserver;

@@ -11,10 +11,10 @@ mod words;
 
 use http::{HeaderMap, HeaderValue, StatusCode};
 use http_retry::config::{ConfigErrors, Document, RetryConfig};
-use http_retry::policy::{ErrorKind, Moment};
+use http_retry::policy::Moment;
 use http_retry::report::DeadLetter;
 use http_retry::services::RouteSummary;
-use http_retry::{Outcome, RequestFacts, RetryBudget};
+use http_retry::{ErrorKind, Outcome, RequestFacts, RetryBudget};
 use libfuzzer_sys::arbitrary::Unstructured;
 use libfuzzer_sys::fuzz_target;
 use std::time::Duration;

@@ -4,7 +4,7 @@ use crate::client::error_chain::{is_of_reqwest, outcome_of};
 use crate::client::requests::Requests;
 use crate::client::responses::Responses;
 use crate::error::LayerError;
-use crate::policy::{Attempt, ErrorKind, RetryPolicy};
+use crate::{Attempt, ErrorKind, RetryPolicy};
 use http::{HeaderName, HeaderValue};
 use http_retry_core::adapter::{ErrorFacts, RedirectSigns, is_grpc};
 use http_retry_core::attempt::AttemptHandle;

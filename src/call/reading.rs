@@ -2,9 +2,9 @@
 
 use super::client::{Client, KeptResponse, OpenResponse};
 use super::{Call, Held, timeout_of};
+use crate::StopReason;
 use crate::client::responses::Responses;
 use crate::error::LayerError;
-use crate::policy::StopReason;
 use crate::runtime::Sleep;
 use http_retry_core::adapter::{BodyNeed, BodyPart, Found, Inspected, Todo};
 use std::task::{Context, Poll, ready};

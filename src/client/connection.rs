@@ -3,7 +3,7 @@
 //! Cutting an attempt closes its connection on HTTP/1. On HTTP/2 it ends one stream, and the client sends the next
 //! request over the same connection, which may be dead.
 
-use crate::policy::Attempt;
+use crate::Attempt;
 use http::{Extensions, Request};
 use hyper_util::client::legacy::Error;
 use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection};

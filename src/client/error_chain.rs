@@ -15,7 +15,8 @@ mod reading;
 pub(crate) use of_reqwest::{boxed, redirect_signs, without_url};
 
 use crate::error::{AttemptTimeout, IncompleteBody, RequestFailed};
-use crate::policy::{ErrorKind, Outcome, Reach, RetryPolicy, Verdict};
+use crate::policy::Verdict;
+use crate::{ErrorKind, Outcome, Reach, RetryPolicy};
 use http_retry_core::adapter::{OutcomeExt, PolicyExt};
 use io_errors::{while_connected, while_connecting, while_resolving};
 use link::{BodyReader, Link};

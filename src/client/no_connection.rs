@@ -4,7 +4,7 @@
     reason = "`connection` asks for the type of error"
 )]
 
-use crate::policy::Attempt;
+use crate::Attempt;
 use http::Extensions;
 
 pub(crate) enum ConnectionUsed {}

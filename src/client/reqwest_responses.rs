@@ -2,7 +2,7 @@
 
 use super::RetryBody;
 use super::responses::{Responses, SameType, Wrapped, broken, poll_read, sealed::Sealed};
-use crate::policy::RetryPolicy;
+use crate::RetryPolicy;
 use ::reqwest::{Body, Response, ResponseBuilderExt, Url};
 use http::response::Parts;
 use http::{Extensions, HeaderMap, StatusCode};

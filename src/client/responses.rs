@@ -4,7 +4,7 @@ use super::RetryBody;
 use super::error_chain::{error_text, outcome_of_body};
 use super::errors::{Boxed, Errors, Unchanged};
 use super::retry_body::BodyFailure;
-use crate::policy::RetryPolicy;
+use crate::RetryPolicy;
 use bytes::{Buf, Bytes};
 use http::{Extensions, HeaderMap, StatusCode, Version};
 use http_body::Body;

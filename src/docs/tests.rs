@@ -6,12 +6,11 @@ mod keys;
 mod recipes;
 mod tables;
 
-use crate::policy::{
-    Class, DelaySource, ErrorKind, Outcome, Reach, ResumeFailure, RetryPolicy, StopReason,
-};
+use crate::policy::{DelaySource, ResumeFailure};
 use crate::report::{MetricsObserver, Observer};
 use crate::testing::{ManualRuntime, Script};
 use crate::tower::RetryLayer;
+use crate::{Class, ErrorKind, Outcome, Reach, RetryPolicy, StopReason};
 use futures_util::FutureExt;
 use http_retry_core::adapter::{DownloadRecorder, ReportRecorder, Subject};
 use http_retry_core::report::TextCut;

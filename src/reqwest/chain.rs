@@ -1,12 +1,11 @@
 //! The rest of a middleware chain, as the driver's client.
 
-use crate::RateLimited;
 use crate::call::{Client, ErrorFacts, Sends, http_error_facts};
 use crate::client::error_chain::{error_text, retire_connection, type_in_box};
 use crate::client::replay::CloneBody;
 use crate::client::responses::Wrapped;
 use crate::error::LayerError;
-use crate::policy::{Attempt, ErrorKind, RetryPolicy};
+use crate::{Attempt, ErrorKind, RateLimited, RetryPolicy};
 use ::reqwest::{Request, Response};
 use http::Extensions;
 use http_retry_core::attempt::AttemptHandle;

@@ -2,10 +2,10 @@
 
 use super::chain::MiddlewareChain;
 use super::resume::EngineSlot;
+use crate::RetryPolicy;
 use crate::call::{Call, carry_on, drive};
 use crate::client::replay::CloneBody;
 use crate::engine::{Engine, http_engine_settings};
-use crate::policy::RetryPolicy;
 use crate::resume::Resume;
 use crate::route::Router;
 use crate::runtime::TokioRuntime;

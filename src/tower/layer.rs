@@ -2,10 +2,10 @@
 
 use super::marker::{CloneBody, CopyBody, RecordBody, SameType, Wrapped};
 use super::service::Retry;
+use crate::RetryPolicy;
 use crate::client::ReplayBody;
 use crate::client::responses::ErrorForm;
 use crate::engine::{Engine, Routes, http_engine_settings};
-use crate::policy::RetryPolicy;
 use crate::resume::Resume;
 use crate::route::Router;
 use crate::runtime::TokioRuntime;

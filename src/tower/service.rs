@@ -10,7 +10,7 @@ use crate::client::requests::Requests;
 use crate::client::responses::{ErrorForm, Responses};
 use crate::engine::{Engine, Routes};
 use crate::error::LayerError;
-use crate::policy::{Attempt, ErrorKind, RetryPolicy};
+use crate::{Attempt, ErrorKind, RetryPolicy};
 use std::any::{Any, TypeId, type_name};
 use std::error::Error;
 use std::fmt;

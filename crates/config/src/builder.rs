@@ -2,10 +2,10 @@
 
 use super::value::Value;
 use super::{ConfigErrors, Document, RetryConfig, shown};
-use http_retry_core::RetryPolicyBuilder;
 use http_retry_core::budget::RetryBudget;
-use http_retry_core::policy::{Classify, IntoVerdict, Outcome, Verdict};
+use http_retry_core::policy::{Classify, IntoVerdict, Verdict};
 use http_retry_core::report::DeadLetters;
+use http_retry_core::{Outcome, RetryPolicyBuilder};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::error::Error;

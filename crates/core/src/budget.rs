@@ -58,8 +58,8 @@ use sync::{Arc, AtomicU64, Mutex, MutexGuard, Ordering};
 /// [`RetryBudget::withdraw`]:
 ///
 /// ```
-/// use http_retry::policy::{ErrorKind, Moment, Outcome, RequestFacts};
-/// use http_retry::{RetryBudget, RetryPolicy};
+/// use http_retry::policy::Moment;
+/// use http_retry::{ErrorKind, Outcome, RequestFacts, RetryBudget, RetryPolicy};
 ///
 /// let budget = RetryBudget::builder().capacity(10).initial(1).build()?;
 /// let now = Moment::default();

@@ -29,8 +29,13 @@ mod sharing;
 
 pub use budget::{RetryBudget, RetryBudgetBuilder, ServiceBudgets};
 pub use error::{ConfigError, RateLimited};
-pub use policy::{
-    Attempt, Backoff, Class, ErrorKind, Jitter, Methods, Outcome, Reach, RequestFacts,
-    RetryOverride, RetryPolicy, RetryPolicyBuilder, StopReason, rules,
-};
+pub use policy::backoff::{Backoff, Jitter};
+pub use policy::builder::RetryPolicyBuilder;
+pub use policy::classify::{Class, ErrorKind, Reach};
+pub use policy::decision::StopReason;
+pub use policy::outcome::Outcome;
+pub use policy::request_facts::{Attempt, RequestFacts};
+pub use policy::retry_policy::{Methods, RetryPolicy};
+pub use policy::rules;
+pub use policy::settings::RetryOverride;
 pub use report::{ReportSlot, RetryReport};

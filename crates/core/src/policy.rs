@@ -35,53 +35,55 @@
 // rustdoc shows the functions of a policy in the order of their modules.
 mod presets;
 
-mod builder;
+pub(crate) mod builder;
 
 mod explain;
 
-mod backoff;
+pub(crate) mod backoff;
 pub(crate) mod bodies;
 pub(crate) mod classifier;
 pub(crate) mod classify;
 mod decimal;
-mod decision;
+pub(crate) mod decision;
 pub(crate) mod ext;
 pub(crate) mod framing;
 pub(crate) mod moment;
 pub(crate) mod outcome;
 mod reason;
-mod request_facts;
+pub(crate) mod request_facts;
 mod request_override;
-mod retry_policy;
+pub(crate) mod retry_policy;
 pub mod rules;
 pub(crate) mod session;
-mod settings;
+pub(crate) mod settings;
 pub(crate) mod verdict;
 mod worst_case;
 
 pub use crate::error_body::{ErrorBody, Pointer};
 pub(crate) use crate::server_hints::HeaderSet;
 pub use crate::server_hints::{Quota, ServerHints, Unit};
-pub use backoff::{Backoff, Jitter};
+pub(crate) use backoff::{Backoff, Jitter};
 pub(crate) use bodies::{Rewrite, RewriteBody, StreamHolder};
-pub use builder::RetryPolicyBuilder;
+pub(crate) use builder::RetryPolicyBuilder;
 pub use classifier::Classify;
 pub(crate) use classifier::ErrorJudge;
 pub(crate) use classify::is_standard_success;
-pub use classify::{Class, ErrorKind, Reach};
+pub(crate) use classify::{Class, ErrorKind, Reach};
 pub use decimal::Decimal;
-pub use decision::{DelaySource, ResumeFailure, RetryPlan, StopReason};
+pub(crate) use decision::StopReason;
+pub use decision::{DelaySource, ResumeFailure, RetryPlan};
 pub use moment::Moment;
 #[doc(hidden)]
 pub use moment::splitmix64;
-pub use outcome::Outcome;
+pub(crate) use outcome::Outcome;
 pub use reason::Reason;
-pub use request_facts::{Attempt, RequestFacts, RequestLine};
+pub use request_facts::RequestLine;
+pub(crate) use request_facts::{Attempt, RequestFacts};
 pub(crate) use request_facts::{is_host_like, without_port};
 pub use request_override::RequestOverrides;
-pub use retry_policy::{Methods, RetryPolicy};
+pub(crate) use retry_policy::{Methods, RetryPolicy};
 pub use session::RetrySession;
-pub use settings::RetryOverride;
+pub(crate) use settings::RetryOverride;
 use settings::Settings;
 pub use verdict::{AWS_THROTTLES, IntoVerdict, Scope, Verdict};
 pub use worst_case::WorstCase;

@@ -27,7 +27,7 @@ pub use classifier::LlmClassifier;
 pub use hold::HoldStreams;
 pub use truncate::Truncation;
 
-use http_retry_core::policy::{Backoff, Methods, RetryPolicy};
+use http_retry_core::{Backoff, Methods, RetryPolicy};
 use std::time::Duration;
 
 /// The preset for calls to a large language model.

@@ -14,10 +14,9 @@ use super::terms::DownloadTerms;
 use bytes::Bytes;
 use http::{Extensions, HeaderMap, HeaderName, Response};
 use http_retry_core::budget::PaidRetry;
-use http_retry_core::policy::{
-    ErrorKind, Outcome, ResumeFailure, RetryPolicy, RetrySession, StopReason,
-};
+use http_retry_core::policy::{ResumeFailure, RetrySession};
 use http_retry_core::runtime::Sleep;
+use http_retry_core::{ErrorKind, Outcome, RetryPolicy, StopReason};
 use std::error::Error;
 use std::future::Future;
 use std::pin::Pin;

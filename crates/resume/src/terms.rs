@@ -6,11 +6,10 @@ use http_retry_core::adapter::{
     RestOfDownload, SessionExt,
 };
 use http_retry_core::budget::PaidRetry;
-use http_retry_core::policy::{
-    Outcome, RequestFacts, RequestLine, RetryOverride, RetryPolicy, RetrySession, StopReason,
-};
+use http_retry_core::policy::{RequestLine, RetrySession};
 use http_retry_core::report::ReportSlot;
 use http_retry_core::route::Route;
+use http_retry_core::{Outcome, RequestFacts, RetryOverride, RetryPolicy, StopReason};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;

@@ -5,9 +5,9 @@ use http::StatusCode;
 use http_retry_core::adapter::{
     OutcomeExt, PolicyExt, is_refusal_by_proxy, is_refusal_to_connect, kind_of_tls_text,
 };
-use http_retry_core::policy::{ErrorKind, Verdict};
+use http_retry_core::policy::Verdict;
 use http_retry_core::report::RetryReport;
-use http_retry_core::{Class, Outcome, Reach, RetryPolicy};
+use http_retry_core::{Class, ErrorKind, Outcome, Reach, RetryPolicy};
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;

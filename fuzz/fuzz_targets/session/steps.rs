@@ -2,8 +2,8 @@
 
 use super::rules::Time;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use http_retry::policy::{ErrorKind, RetrySession};
-use http_retry::{Class, Outcome, Reach, RequestFacts, RetryOverride, RetryPolicy};
+use http_retry::policy::RetrySession;
+use http_retry::{Class, ErrorKind, Outcome, Reach, RequestFacts, RetryOverride, RetryPolicy};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 
 #[derive(Debug, Arbitrary)]

@@ -1,7 +1,7 @@
 //! The errors of h2: by type, or by their text in a program that uses HTTP/2 without the feature `http2`.
 
 use super::link::Link;
-use crate::policy::{Class, ErrorKind, Reach};
+use crate::{Class, ErrorKind, Reach};
 #[cfg(feature = "http2")]
 use h2::{Error, Reason};
 

@@ -1,7 +1,7 @@
 //! I/O errors, and errors of a connection that was being made.
 
 use super::link::Link;
-use crate::policy::ErrorKind;
+use crate::ErrorKind;
 use http_retry_core::adapter::kind_of_tls_text;
 use std::io;
 

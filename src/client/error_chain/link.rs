@@ -1,6 +1,6 @@
 //! The meaning of one link of an error's chain.
 
-use crate::policy::{Class, ErrorKind, Reach};
+use crate::{Class, ErrorKind, Reach};
 use http::StatusCode;
 
 /// The meaning of one link of the chain.

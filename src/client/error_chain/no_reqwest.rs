@@ -2,7 +2,7 @@
 //! errors.
 
 use super::BoxError;
-use crate::policy::RetryPolicy;
+use crate::RetryPolicy;
 use http_retry_core::adapter::RedirectSigns;
 use std::any::Any;
 use std::error::Error;

@@ -1,7 +1,7 @@
 //! The errors of reqwest, and the boxes that they come in.
 
 use super::{BoxError, known, links};
-use crate::policy::RetryPolicy;
+use crate::RetryPolicy;
 use http_retry_core::adapter::{PolicyExt, RedirectSigns};
 use std::any::Any;
 use std::error::Error;

@@ -4,10 +4,9 @@
 use super::http2;
 use super::io_errors::read_io;
 use super::link::{BodyReader, Link};
-use crate::RateLimited;
 use crate::error::{AttemptTimeout, IncompleteBody};
-use crate::policy::{Class, ErrorKind, Reach};
 use crate::resume::Interrupted;
+use crate::{Class, ErrorKind, RateLimited, Reach};
 use http_retry_core::adapter::{is_refusal_by_proxy, is_refusal_to_connect};
 use std::error::Error;
 use std::io;

@@ -1,7 +1,7 @@
 //! Chains as clients build them; the chains of real clients are tested on real sockets.
 
 use super::*;
-use crate::policy::{Class, Reach};
+use crate::{Class, Reach};
 use std::fmt;
 use std::io;
 

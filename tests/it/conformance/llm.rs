@@ -9,8 +9,8 @@ use super::fields::{Fields, milliseconds, same};
 use call::{Answer, call};
 use http_retry::llm::LlmClassifier;
 use http_retry::llm::LlmPreset;
-use http_retry::policy::{DelaySource, RetryPolicyBuilder};
-use http_retry::{RetryPolicy, RetryReport};
+use http_retry::policy::DelaySource;
+use http_retry::{RetryPolicy, RetryPolicyBuilder, RetryReport};
 use serde_json::Value;
 use std::time::Duration;
 

@@ -5,9 +5,9 @@ use super::llm::call::{Answer, call_with};
 use http::{HeaderName, HeaderValue, Method, Request};
 use http_retry::dialect::Dialect;
 use http_retry::llm::LlmPreset;
-use http_retry::policy::{RetryPolicyBuilder, Scope};
+use http_retry::policy::Scope;
 use http_retry::report::AttemptReport;
-use http_retry::{RetryOverride, RetryPolicy, RetryReport};
+use http_retry::{RetryOverride, RetryPolicy, RetryPolicyBuilder, RetryReport};
 use serde_json::Value;
 use std::time::Duration;
 

@@ -1,8 +1,7 @@
 //! The story of a whole call, as a value and as text.
 
 use super::*;
-use http_retry::policy::ErrorKind;
-use http_retry::{Reach, RetryBudget};
+use http_retry::{ErrorKind, Reach, RetryBudget};
 use std::io;
 
 fn troubled() -> Script {

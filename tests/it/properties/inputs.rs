@@ -1,10 +1,10 @@
 //! Inputs of every size, up to the limits of what an integer holds, sound and unsound.
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use http_retry::policy::{Decimal, ErrorKind, Moment};
+use http_retry::policy::{Decimal, Moment};
 use http_retry::{
-    Backoff, Class, Jitter, Methods, Outcome, Reach, RequestFacts, RetryOverride, RetryPolicy,
-    RetryPolicyBuilder,
+    Backoff, Class, ErrorKind, Jitter, Methods, Outcome, Reach, RequestFacts, RetryOverride,
+    RetryPolicy, RetryPolicyBuilder,
 };
 use proptest::collection::vec;
 use proptest::num::f64::ANY as ANY_FLOAT;

@@ -2,8 +2,7 @@
 
 use super::*;
 use futures_util::stream;
-use http_retry::policy::ErrorKind;
-use http_retry::{ReportSlot, StopReason};
+use http_retry::{ErrorKind, ReportSlot, StopReason};
 use reqwest::multipart::{Form, Part};
 use reqwest::{Body, Method};
 use std::io;

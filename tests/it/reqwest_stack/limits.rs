@@ -2,9 +2,9 @@
 
 use super::server::{Reply, Server};
 use super::*;
-use http_retry::policy::{Decimal, ErrorKind};
+use http_retry::policy::Decimal;
 use http_retry::report::{RetryEvent, RetryEventKind};
-use http_retry::{AttemptTimeout, ReportSlot, RetryBudget, RetryOverride, StopReason};
+use http_retry::{AttemptTimeout, ErrorKind, ReportSlot, RetryBudget, RetryOverride, StopReason};
 use reqwest_middleware::{Error, RequestBuilder};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;

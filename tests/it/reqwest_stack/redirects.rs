@@ -4,8 +4,7 @@ use super::server::refusing;
 use super::*;
 use http_retry::llm::HoldStreams;
 use http_retry::llm::LlmPreset;
-use http_retry::policy::{ErrorKind, Methods};
-use http_retry::{Class, Reach, ReportSlot, StopReason};
+use http_retry::{Class, ErrorKind, Methods, Reach, ReportSlot, StopReason};
 use wiremock::matchers::method;
 
 /// A server that sees orders through and answers each with a redirect.

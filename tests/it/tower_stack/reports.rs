@@ -1,10 +1,10 @@
 //! What is told of a request, beside its response and in the requests that are sent again.
 
 use super::stack::*;
-use http_retry::policy::{DelaySource, ErrorKind};
+use http_retry::policy::DelaySource;
 use http_retry::testing::{Script, ScriptBody};
 use http_retry::tower::RetryLayer;
-use http_retry::{Attempt, Class, Reach, RetryReport, StopReason};
+use http_retry::{Attempt, Class, ErrorKind, Reach, RetryReport, StopReason};
 use std::io;
 use std::time::Duration;
 use tower::BoxError;

@@ -2,8 +2,7 @@
 
 use super::server::Reply;
 use super::{End, SECOND, STACKS, Stack, get, post, send, whole};
-use http_retry::policy::ErrorKind;
-use http_retry::{AttemptTimeout, RetryPolicyBuilder, StopReason};
+use http_retry::{AttemptTimeout, ErrorKind, RetryPolicyBuilder, StopReason};
 
 fn limited() -> RetryPolicyBuilder {
     whole(100).attempt_timeout(SECOND)

@@ -3,13 +3,12 @@
 use super::server::{Reply, Server, Then};
 use super::{End, SECOND, STACKS, Stack, call, get, post, send, whole, with};
 use futures_util::FutureExt;
-use http_retry::policy::ErrorKind;
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::rules::{Condition, Rule};
 use http_retry::testing::ManualRuntime;
 use http_retry::tower::RetryLayer;
 use http_retry::{
-    Backoff, Class, Methods, Reach, RetryBudget, RetryOverride, RetryReport, StopReason,
+    Backoff, Class, ErrorKind, Methods, Reach, RetryBudget, RetryOverride, RetryReport, StopReason,
 };
 use std::io;
 use tower::{Layer, ServiceExt};

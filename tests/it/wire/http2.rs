@@ -13,7 +13,7 @@ use super::table::orders::{Load, Order, Payload};
 use super::tls::certificates::trusting_nobody;
 use crate::in_time::in_time;
 use h2::Reason;
-use http_retry::policy::ErrorKind;
+use http_retry::ErrorKind;
 use http_retry::reqwest::RetryMiddleware;
 use http_retry::testing::ManualRuntime;
 use server::{Got, Http2Server, Turn};

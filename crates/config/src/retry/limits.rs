@@ -6,8 +6,8 @@ use crate::value::Value;
 use crate::values::{
     MethodName, Name, Several, Share, Word, duration_text, positive, word_for, words,
 };
-use http_retry_core::RetryPolicyBuilder;
-use http_retry_core::policy::{Decimal, Methods};
+use http_retry_core::policy::Decimal;
+use http_retry_core::{Methods, RetryPolicyBuilder};
 use serde::Deserialize;
 use std::sync::Arc;
 use std::time::Duration;

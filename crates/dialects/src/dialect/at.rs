@@ -1,9 +1,9 @@
 //! Locations of values in a response.
 
 use http::HeaderName;
-use http_retry_core::ConfigError;
 use http_retry_core::adapter::RetryTime;
-use http_retry_core::policy::{ErrorBody, Outcome, Pointer, RequestLine, Scope, Unit};
+use http_retry_core::policy::{ErrorBody, Pointer, RequestLine, Scope, Unit};
+use http_retry_core::{ConfigError, Outcome};
 use http_retry_rules::ReadBody;
 
 /// The location of a delay, or of the name of a limit, in a response: a header, a part of a header, or a value in a

@@ -1,9 +1,9 @@
 //! Dialects by host.
 
 use super::Dialect;
-use http_retry_core::ConfigError;
 use http_retry_core::adapter::{HostMap, host_pattern};
-use http_retry_core::policy::{Classify, Outcome, Pointer, Verdict};
+use http_retry_core::policy::{Classify, Pointer, Verdict};
+use http_retry_core::{ConfigError, Outcome};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

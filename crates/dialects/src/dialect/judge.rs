@@ -3,9 +3,9 @@
 use super::{Dialect, Row};
 use http::HeaderName;
 use http::header::CONTENT_LENGTH;
-use http_retry_core::ConfigError;
 use http_retry_core::adapter::BodyView;
-use http_retry_core::policy::{Classify, Outcome, Pointer, Reach, Verdict};
+use http_retry_core::policy::{Classify, Pointer, Verdict};
+use http_retry_core::{ConfigError, Outcome, Reach};
 use std::sync::Arc;
 
 /// The largest number of a dialect's own rows, and of the JSON pointers in them.

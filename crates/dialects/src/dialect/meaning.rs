@@ -1,9 +1,9 @@
 //! The meaning of a response.
 
 use super::at::{Location, LocationKind};
-use http_retry_core::ConfigError;
 use http_retry_core::adapter::{BodyView, OutcomeExt, RetryTime};
-use http_retry_core::policy::{Class, Outcome, Pointer, Reach, Reason, Scope, Unit, Verdict};
+use http_retry_core::policy::{Pointer, Reason, Scope, Unit, Verdict};
+use http_retry_core::{Class, ConfigError, Outcome, Reach};
 use http_retry_rules::Condition;
 use std::time::Duration;
 

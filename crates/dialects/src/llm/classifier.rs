@@ -1,7 +1,8 @@
 //! The classifier for LLM APIs.
 
 use crate::dialect::judge;
-use http_retry_core::policy::{Class, Classify, ErrorBody, Outcome, Verdict};
+use http_retry_core::policy::{Classify, ErrorBody, Verdict};
+use http_retry_core::{Class, Outcome};
 use http_retry_rules::ReadBody;
 
 /// A classifier that judges the responses of LLM APIs by status, headers and body: a 429 may mean "wait 20 s" or "your

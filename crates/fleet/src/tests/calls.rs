@@ -4,7 +4,7 @@ use super::*;
 use crate::memory::MemoryStore;
 use futures_util::future::join_all;
 use http_retry::tower::RetryLayer;
-use http_retry_core::policy::{Backoff, RetryOverride};
+use http_retry_core::{Backoff, RetryOverride};
 use http_retry_services::{Service, Services};
 use std::convert::Infallible;
 use tower::{Layer, ServiceExt};

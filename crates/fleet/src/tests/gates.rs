@@ -3,7 +3,7 @@
 use super::server::Server;
 use crate::Fleet;
 use http_retry::tower::RetryLayer;
-use http_retry_core::policy::RetryPolicy;
+use http_retry_core::RetryPolicy;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -3,7 +3,7 @@
 
 use crate::server::{Server, Step};
 use http_retry_config::{Document, RetryConfig};
-use http_retry_core::policy::RetryPolicyBuilder;
+use http_retry_core::RetryPolicyBuilder;
 use http_retry_core::report::AttemptReport;
 use http_retry_dialects::dialect::Dialect;
 use http_retry_dialects::llm::LlmPreset;

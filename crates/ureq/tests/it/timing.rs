@@ -2,11 +2,10 @@
 
 use crate::calls::URL;
 use crate::server::{BodyEnd, Server, Step};
-use http_retry_core::policy::RetryPolicyBuilder;
 use http_retry_core::report::AttemptReport;
 use http_retry_core::rules::{Rule, Wait};
 use http_retry_core::runtime::Runtime;
-use http_retry_core::{Backoff, ErrorKind, Jitter, Reach};
+use http_retry_core::{Backoff, ErrorKind, Jitter, Reach, RetryPolicyBuilder};
 use http_retry_rules::Condition;
 use http_retry_ureq::{Retries, RetryOverride, RetryPolicy, RetryReport, StopReason};
 use std::io::Read;

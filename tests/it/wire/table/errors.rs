@@ -5,9 +5,8 @@ use super::ending::{Ending, Face};
 use super::orders::Order;
 use super::situations::{self, Situation};
 use crate::in_time::in_time;
-use http_retry::policy::ErrorKind;
 use http_retry::reqwest::RetryMiddleware;
-use http_retry::{Class, Reach};
+use http_retry::{Class, ErrorKind, Reach};
 
 #[tokio::test]
 async fn every_error_is_as_it_is_without_retries() {

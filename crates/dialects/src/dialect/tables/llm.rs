@@ -15,9 +15,8 @@ use super::on;
 use crate::dialect::{Dialect, Interpretation, Location, Row};
 use http::{HeaderMap, StatusCode};
 use http_retry_core::adapter::RetryTime;
-use http_retry_core::policy::{
-    Class, Classify, ErrorBody, Outcome, Reach, Reason, Scope, Unit, Verdict,
-};
+use http_retry_core::policy::{Classify, ErrorBody, Reason, Scope, Unit, Verdict};
+use http_retry_core::{Class, Outcome, Reach};
 use http_retry_rules::{Condition, ReadBody};
 use std::sync::LazyLock;
 use std::time::Duration;

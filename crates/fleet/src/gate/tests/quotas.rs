@@ -4,8 +4,8 @@ use super::processes::{SEC, newcomers};
 use super::world::{MILLI, World};
 use super::*;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http_retry_core::Outcome;
 use http_retry_core::adapter::{CallEnd, GateQuota, OutcomeExt};
-use http_retry_core::policy::Outcome;
 use http_retry_core::runtime::Runtime;
 
 const PROCESSES: usize = 10;

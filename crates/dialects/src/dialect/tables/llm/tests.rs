@@ -1,6 +1,6 @@
 use super::*;
 use http::HeaderValue;
-use http_retry_core::policy::{Class, Reach};
+use http_retry_core::{Class, Reach};
 
 fn reach(status: u16, retry_after: bool, body: &str) -> (Class, Reach) {
     let mut headers = HeaderMap::new();

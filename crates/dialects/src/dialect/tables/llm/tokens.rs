@@ -1,7 +1,8 @@
 //! The meanings of the providers' code tokens.
 
 use http::HeaderMap;
-use http_retry_core::policy::{ErrorBody, Outcome};
+use http_retry_core::Outcome;
+use http_retry_core::policy::ErrorBody;
 use http_retry_rules::ReadBody;
 
 /// The meaning of one code token.
