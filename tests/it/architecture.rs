@@ -2,6 +2,7 @@
 
 mod names;
 mod sources;
+mod surface;
 mod tokens;
 mod words;
 
@@ -135,6 +136,57 @@ fn an_item_that_a_feature_takes_away_would_be_seen() {
     for other in ["pub(crate) fn b() {}", "fn b() {}", "mod b;"] {
         let private = format!("#[cfg(not(feature = \"a\"))]\n{other}\npub fn c() {{}}");
         assert_eq!(without_a_feature(&private), NONE, "{other}");
+    }
+}
+
+/// The modules that a user sees, with the most public names of each. A name more is a promise more.
+const MODULES: [(&str, usize); 12] = [
+    ("http-retry", 48),
+    ("http-retry::report", 2),
+    ("http-retry::reqwest", 4),
+    ("http-retry::run", 1),
+    ("http-retry::tower", 5),
+    ("http-retry-core::attempt", 2),
+    ("http-retry-core::budget", 4),
+    ("http-retry-core::gate", 2),
+    ("http-retry-core::policy", 21),
+    ("http-retry-core::policy::rules", 12),
+    ("http-retry-core::report", 13),
+    ("http-retry-core::route", 4),
+];
+
+/// The types that a user meets first, with the most methods of each. What only adapters call is in the traits of
+/// `adapter`.
+const TYPES: [(&str, usize); 5] = [
+    ("RetryPolicy", 11),
+    ("Outcome", 21),
+    ("Gate", 6),
+    ("RetrySession", 9),
+    ("RetryBudget", 10),
+];
+
+#[test]
+fn no_module_has_more_public_names_than_before() {
+    let sources = sources();
+    for (module, most) in MODULES {
+        let names = surface::names(&sources[module]);
+        let count = names.len();
+        assert!(count <= most, "{module} has {count}: {names:?}");
+    }
+}
+
+#[test]
+fn no_main_type_has_more_public_methods_than_before() {
+    let core = sources().into_iter();
+    let core: Vec<String> = core
+        .filter(|(module, _)| module.starts_with("http-retry-core"))
+        .map(|(_, text)| text)
+        .collect();
+    for (name, most) in TYPES {
+        let methods = core.iter().flat_map(|text| surface::methods(text, name));
+        let methods: Vec<String> = methods.collect();
+        let count = methods.len();
+        assert!(count <= most, "{name} has {count}: {methods:?}");
     }
 }
 
@@ -290,11 +342,15 @@ fn one_exchange_alone_pays_enters_gates_and_records() {
 
 /// What an adapter to another client, a shared store or a crate of dialects needs. A name more is a promise more.
 const ADAPTER: &str = "\
-    AccountReply BodyNeed BodyPart BodyProbe BodyView BrokenResponse BudgetExt BudgetTerms Budgets CLIENT_HEADER CallEnd CallKind Changes DownloadLimits DownloadRecorder DrainLimit End Ending EndsWith Engine ErrorFacts Exchange Found GateExt GateQuota GateRequest Head HostMap Inspected Kept KeyGate NewKey Operation OutcomeExt Passed Payment PaymentResult Peer Permit PolicyExt Rebase RedirectMode RedirectSigns Redirects ReportRecorder RequestSettings RestOfDownload RetryTime Rewrite RewriteBody RewriteWith Rewritten Routes SaveOptions SessionExt SharedAccount SharedServices StreamHolder \
-    Subject Todo all_hold any_holds authority_of_url bare_name base_url check_name client_header \
-    date_in_prose delay_in_prose follows_no_redirects follows_redirect host_pattern is_client_header \
-    is_grpc is_longer is_refusal_by_proxy is_refusal_to_connect joined kind_of_tls_text \
-    path_pattern public_authority scheme_pattern vote warn_of_setting";
+    AccountReply BodyNeed BodyPart BodyProbe BrokenResponse BudgetExt BudgetTerms Budgets CLIENT_HEADER CallEnd \
+    CallKind Changes DownloadLimits DownloadRecorder DrainLimit End Ending EndsWith Engine ErrorFacts Exchange \
+    Found GateExt GateQuota GateRequest Head HostMap Inspected Kept KeyGate NewKey Operation OutcomeExt Passed \
+    Payment PaymentResult Peer Permit PolicyExt Rebase RedirectMode RedirectSigns Redirects ReportRecorder \
+    RequestSettings RestOfDownload RetryTime Rewrite RewriteBody RewriteWith Rewritten Routes SaveOptions \
+    SessionExt SharedAccount SharedServices StreamHolder Subject Todo all_hold any_holds authority_of_url \
+    bare_name base_url check_name client_header date_in_prose delay_in_prose follows_no_redirects \
+    follows_redirect host_pattern is_client_header is_grpc is_longer is_refusal_by_proxy is_refusal_to_connect \
+    joined kind_of_tls_text path_pattern public_authority scheme_pattern vote warn_of_setting";
 
 #[test]
 fn the_names_for_adapters_are_the_listed_ones() {

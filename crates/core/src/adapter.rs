@@ -24,7 +24,7 @@ pub use crate::gate::map::Permit;
 pub use crate::gate::state::{CallEnd, CallKind, GateRequest, Passed};
 pub use crate::nested::{RedirectMode, RedirectSigns, Redirects, follows_redirect};
 pub use crate::normal_form::{
-    authority_of_url, base_url, host_pattern, path_pattern, scheme_pattern,
+    authority_of_url, base_url, host_pattern, path_pattern, public_authority, scheme_pattern,
 };
 pub use crate::policy::bodies::{
     BodyPart, BodyProbe, BrokenResponse, Inspected, Rewrite, RewriteBody, RewriteWith, Rewritten,
@@ -36,7 +36,7 @@ pub use crate::policy::classify::texts::{
 pub use crate::policy::ext::PolicyExt;
 pub use crate::policy::framing::{CLIENT_HEADER, client_header, is_client_header};
 pub use crate::policy::outcome::ext::OutcomeExt;
-pub use crate::policy::rules::predicate::{BodyView, all_hold, any_holds, joined};
+pub use crate::policy::rules::predicate::{all_hold, any_holds, joined};
 pub use crate::policy::rules::rule::check_name;
 pub use crate::policy::session::ext::SessionExt;
 pub use crate::policy::verdict::bare_name;
@@ -44,7 +44,6 @@ pub use crate::report::recorder::{DownloadRecorder, ReportRecorder, Subject};
 pub use crate::report::span::warn_of_setting;
 pub use crate::route::failover::Rebase;
 pub use crate::route::host_map::HostMap;
-pub use crate::route::public_authority;
 pub use crate::server_hints::RetryTime;
 pub use crate::server_hints::prose::{date_in_prose, delay_in_prose};
 pub use crate::sharing::{AccountReply, Payment, Peer, SharedAccount, SharedServices};
@@ -53,10 +52,3 @@ pub use crate::sharing::{AccountReply, Payment, Peer, SharedAccount, SharedServi
 pub mod vote {
     pub use crate::gate::vote::*;
 }
-
-/// Keeps the traits for adapters from being implemented for other types, so that methods can be added to them.
-mod sealed {
-    pub trait Sealed {}
-}
-
-pub(crate) use sealed::Sealed;

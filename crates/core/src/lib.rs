@@ -24,6 +24,7 @@ pub mod policy;
 pub mod report;
 pub mod route;
 pub mod runtime;
+mod sealed;
 mod server_hints;
 mod sharing;
 

@@ -52,6 +52,19 @@ pub(crate) fn authority_of_uri<'a, 's>(
     }
 }
 
+/// Returns host and port of a URI, or else of `host`, in their normal form: in lower case, without user info, a final
+/// dot of the host and a default port.
+#[inline]
+pub fn public_authority<'a>(
+    uri: &'a Uri,
+    host: impl FnOnce() -> Option<&'a str>,
+) -> Option<Cow<'a, str>> {
+    match uri.authority() {
+        Some(authority) => Some(authority_of_uri(authority.as_str(), || uri.scheme_str())),
+        None => host().map(|host| normal_authority(host, uri.scheme_str())),
+    }
+}
+
 /// Returns the normal form of an authority that the crate `url` has parsed: in lower case, and without user info and a
 /// default port. Asks for the scheme only if it matters.
 #[inline]

@@ -11,8 +11,9 @@ use crate::budget::ext::BudgetExt;
 use crate::budget::services::Budgets;
 use crate::budget::{PaymentResult, RetryBudget, ServiceBudgets};
 use crate::gate::GateQuota;
+pub(crate) use crate::normal_form::public_authority;
 use crate::normal_form::{
-    authority_of_uri, default_port, matches_path, normal_authority, normal_path, normal_scheme,
+    default_port, matches_path, normal_authority, normal_path, normal_scheme,
 };
 use crate::policy::ext::PolicyExt;
 use crate::policy::outcome::ext::OutcomeExt;
@@ -452,19 +453,6 @@ impl Route {
 fn named<'a, T>(items: &'a [(Arc<str>, T)], name: &str) -> Option<&'a T> {
     let mut items = items.iter();
     items.find_map(|(own, item)| (**own == *name).then_some(item))
-}
-
-/// Returns host and port of a URI, or else of `host`, in their normal form: in lower case, without user info, a final
-/// dot of the host and a default port.
-#[inline]
-pub fn public_authority<'a>(
-    uri: &'a Uri,
-    host: impl FnOnce() -> Option<&'a str>,
-) -> Option<Cow<'a, str>> {
-    match uri.authority() {
-        Some(authority) => Some(authority_of_uri(authority.as_str(), || uri.scheme_str())),
-        None => host().map(|host| normal_authority(host, uri.scheme_str())),
-    }
 }
 
 impl fmt::Debug for Route {

@@ -2,9 +2,9 @@
 
 use super::payment::{PaymentResult, PendingRetry};
 use super::{Account, BudgetTerms, NEVER_REFILLS, PaidRetry, RetryBudget};
-use crate::adapter::Sealed;
 use crate::policy::{Decimal, RetryPlan};
 use crate::report::warn_of_misuse;
+use crate::sealed::Sealed;
 use crate::sharing::{AccountReply, SharedAccount};
 use std::time::Duration;
 

@@ -5,7 +5,7 @@ use super::{
     Backoff, Jitter, Methods, Outcome, Pointer, RetryOverride, RetryPolicy, Settings, StreamHolder,
     Verdict,
 };
-use crate::adapter::Sealed;
+use crate::sealed::Sealed;
 use std::any::Any;
 use std::error::Error;
 use std::sync::Arc;

@@ -17,8 +17,7 @@ pub(crate) mod rule;
 
 pub use action::{Action, CannedResponse, Failover, Wait};
 pub(crate) use names::NamesUsed;
-pub(crate) use predicate::BodyView;
-pub use predicate::{ConditionInput, Predicate};
+pub use predicate::{BodyView, ConditionInput, Predicate};
 pub use rule::{Rule, RuleBuilder};
 
 use super::{Class, Outcome, RetryPolicy};

@@ -3,8 +3,8 @@
 use super::{Dialect, Row};
 use http::HeaderName;
 use http::header::CONTENT_LENGTH;
-use http_retry_core::adapter::BodyView;
 use http_retry_core::policy::{Classify, Pointer, Verdict};
+use http_retry_core::rules::BodyView;
 use http_retry_core::{ConfigError, Outcome, Reach};
 use std::sync::Arc;
 

@@ -2,9 +2,8 @@
 
 use super::{Condition, Test};
 use http_retry_core::Outcome;
-use http_retry_core::adapter::BodyView;
 use http_retry_core::policy::{ErrorBody, Pointer};
-use http_retry_core::rules::{ConditionInput, Predicate};
+use http_retry_core::rules::{BodyView, ConditionInput, Predicate};
 use std::fmt;
 use std::sync::Arc;
 

@@ -2,9 +2,9 @@
 
 use super::Outcome;
 use super::header_lines::lines;
-use crate::adapter::Sealed;
 use crate::policy::classify::Reach;
 use crate::policy::verdict::Verdict;
+use crate::sealed::Sealed;
 use crate::server_hints::{Quota, time_of};
 use http::HeaderName;
 use std::time::Duration;

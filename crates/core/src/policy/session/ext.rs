@@ -1,8 +1,8 @@
 //! The parts of a session that adapters set and read.
 
 use super::RetrySession;
-use crate::adapter::Sealed;
 use crate::policy::{Moment, Outcome, RequestLine, RetryPolicy};
+use crate::sealed::Sealed;
 use http::{HeaderName, Method};
 use std::sync::Arc;
 

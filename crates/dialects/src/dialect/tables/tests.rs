@@ -1,7 +1,7 @@
 use crate::dialect::{Dialect, Row};
 use http::{HeaderMap, Method, StatusCode};
-use http_retry_core::adapter::BodyView;
 use http_retry_core::policy::{Classify, ErrorBody, RequestLine};
+use http_retry_core::rules::BodyView;
 use http_retry_core::{Class, Outcome};
 use http_retry_rules::Condition;
 use http_retry_rules::body_work;
