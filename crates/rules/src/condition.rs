@@ -277,6 +277,10 @@ impl Predicate for Condition {
     fn is_always(&self) -> bool {
         self.0.is_empty()
     }
+
+    fn may_hold_for_success(&self) -> bool {
+        self.0.iter().all(Test::may_hold_for_success)
+    }
 }
 
 impl Test {
@@ -331,6 +335,31 @@ impl Test {
                 return read(input, ErrorBody::is_unambiguous, holds);
             }
         })
+    }
+}
+
+impl Test {
+    /// Returns `true` if it may hold for a success whose body is not read.
+    fn may_hold_for_success(&self) -> bool {
+        match self {
+            Self::Outcome(kind) => *kind == ResultKind::Ok,
+            Self::Status(ranges) => ranges.iter().any(|range| *range.start() < 400),
+            Self::Retryable(wanted) => !wanted,
+            #[cfg(feature = "json")]
+            Self::Code(_) | Self::Json(_) => false,
+            Self::Error(_) | Self::Message(_) | Self::Xml(_) | Self::Function(_) => false,
+            Self::Any(conditions) => conditions.iter().any(Condition::may_hold_for_success),
+            Self::All(conditions) => conditions.iter().all(Condition::may_hold_for_success),
+            // What it negates may be undecided for a success, or not hold for it.
+            Self::Not(_) => true,
+            Self::Header(_)
+            | Self::Usage(_)
+            | Self::Path(_)
+            | Self::Keyed
+            | Self::Method(_)
+            | Self::Attempt(_)
+            | Self::Idempotent(_) => true,
+        }
     }
 }
 

@@ -235,6 +235,8 @@ pub(super) struct Classifiers {
     pub(super) header_rules: bool,
     // Derived from the list whenever it changes, so that no request has to walk it.
     has_rules: bool,
+    /// The indices of those whose rule may hold for a plain success.
+    success_rules: Vec<usize>,
     judges_successes: bool,
     key_header: Option<HeaderName>,
     quotes_keys: bool,
@@ -249,6 +251,7 @@ impl Default for Classifiers {
             first_rule: 0,
             header_rules: true,
             has_rules: false,
+            success_rules: Vec::new(),
             judges_successes: false,
             key_header: None,
             quotes_keys: false,
@@ -275,12 +278,21 @@ impl Classifiers {
 
     /// Adds a rule after the others.
     pub(super) fn add_rule(&mut self, rule: Rule) {
+        if rule.when.may_hold_for_success() {
+            self.success_rules.push(self.list.len());
+        }
         self.list.push(Arc::new(rule));
         self.has_rules = true;
     }
 
     fn update(&mut self) {
         self.has_rules = self.list.iter().any(|one| one.rule().is_some());
+        let all = self.list.iter().enumerate();
+        let of_successes = all.filter(|(_, one)| {
+            let rule = one.rule();
+            rule.is_some_and(|rule| rule.when.may_hold_for_success())
+        });
+        self.success_rules = of_successes.map(|(index, _)| index).collect();
         let mut all = self.list.iter();
         self.judges_successes = all.any(Classify::judges_successes);
         self.key_header = self.list.iter().find_map(Classify::key_header);
@@ -297,6 +309,12 @@ impl Classifiers {
         self.has_rules
     }
 
+    /// Returns `true` if a rule may hold for a plain success.
+    #[inline]
+    pub(super) fn has_success_rules(&self) -> bool {
+        !self.success_rules.is_empty()
+    }
+
     /// Returns all rules, in the order in which they are tried.
     pub(super) fn rules(&self) -> impl Iterator<Item = &Rule> {
         self.list.iter().filter_map(Classify::rule)
@@ -310,8 +328,20 @@ impl Classifiers {
     /// Returns the index of the first classifier whose rule holds, `Some(None)` if none does, and `None` if that depends
     /// on parts that have not been read yet.
     fn first_rule(&self, input: &ConditionInput<'_>) -> Option<Option<usize>> {
-        for (index, classifier) in self.list.iter().enumerate() {
-            let Some(rule) = classifier.rule() else {
+        if input.outcome.is_plain_success() {
+            return self.first_of(self.success_rules.iter().copied(), input);
+        }
+        self.first_of(0..self.list.len(), input)
+    }
+
+    /// Returns the first of these classifiers whose rule holds, as [`first_rule`](Self::first_rule) does.
+    fn first_of(
+        &self,
+        indices: impl Iterator<Item = usize>,
+        input: &ConditionInput<'_>,
+    ) -> Option<Option<usize>> {
+        for index in indices {
+            let Some(rule) = self.rule(index) else {
                 continue;
             };
             // An undecided rule ends the search: no later rule may decide before it.

@@ -5,7 +5,7 @@ pub(crate) mod ext;
 mod header_lines;
 mod hints;
 
-use super::classify::{Class, ErrorKind, MISDIRECTED, Reach, standard_status};
+use super::classify::{Class, ErrorKind, MISDIRECTED, Reach, is_standard_success, standard_status};
 use super::decision::StopReason;
 use super::reason::Reason;
 use super::request_facts::RequestLine;
@@ -410,6 +410,15 @@ impl<'a> Outcome<'a> {
             OutcomeKind::Error(kind) => Some(kind),
             OutcomeKind::Done | OutcomeKind::Response(..) | OutcomeKind::Status(_) => None,
         }
+    }
+
+    /// Returns `true` for a success that is none by a classifier's verdict alone: its status, if it has one, is that of a
+    /// success by the standard table.
+    pub(in crate::policy) fn is_plain_success(&self) -> bool {
+        let by_status = self
+            .status()
+            .is_none_or(|status| is_standard_success(status.as_u16()));
+        self.class() == Class::Success && by_status
     }
 
     /// Returns `true` if there is nothing to hand over but an error.

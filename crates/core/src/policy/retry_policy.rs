@@ -121,7 +121,9 @@ impl RetryPolicy {
             ..
         } = &self.0.rules;
         // `stop_on` only prevents retries, and other actions leave a success as it is.
-        !self.0.classifiers.has_rules() && retry_on.is_none() && !matches!(otherwise, Action::Fail)
+        !self.0.classifiers.has_success_rules()
+            && retry_on.is_none()
+            && !matches!(otherwise, Action::Fail)
     }
 
     /// Returns `true` if retries are off, and nothing else sends a request again or replaces its outcome.

@@ -163,3 +163,40 @@ fn explain_shows_when_a_rule_holds_and_what_a_failover_gives() {
     assert!(text.contains(lines), "{text}");
     assert!(!text.contains("credit"), "{text}");
 }
+
+#[test]
+fn a_condition_says_if_a_success_can_meet_it() {
+    let path = || Condition::path("/a/*").unwrap();
+    let failed = || Condition::status(500..=599).unwrap();
+    let ok = || Condition::status([204, 503]).unwrap();
+    let message = || Condition::message("slow").unwrap();
+    for (condition, may) in [
+        (Condition::always(), true),
+        (Condition::success(), true),
+        (Condition::failure(), false),
+        (path(), true),
+        (ok(), true),
+        (failed(), false),
+        (message(), false),
+        (Condition::retryable(), false),
+        (Condition::error(ErrorGroup::Any), false),
+        (path().and(failed()), false),
+        (path().or(failed()), true),
+        (failed().or(message()), false),
+        (Condition::all([path(), failed()]), false),
+        (Condition::all([path(), ok()]), true),
+        (!failed(), true),
+        (!Condition::success(), true),
+    ] {
+        assert_eq!(condition.may_hold_for_success(), may, "{condition:?}");
+        for status in [StatusCode::OK, StatusCode::NO_CONTENT, StatusCode::FOUND] {
+            let headers = HeaderMap::new();
+            let line = RequestLine::new(&Method::GET, "a.example", "/a/b", &headers);
+            let outcome = Outcome::response(status, &headers).of_request(&line);
+            let mut input = ConditionInput::new(&outcome, BodyView::Head);
+            input.reads_successes = false;
+            let holds = condition.holds(&input);
+            assert!(may || holds == Some(false), "{condition:?}: {status}");
+        }
+    }
+}

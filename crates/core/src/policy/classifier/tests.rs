@@ -244,3 +244,42 @@ fn build_refuses_a_classifier_that_fails_its_check() {
         assert_eq!(builder.build().unwrap_err().field(), "table");
     }
 }
+
+/// Holds for a status, and cannot hold for a success; must not be asked about one.
+struct NotFound;
+
+impl Predicate for NotFound {
+    fn holds(&self, input: &ConditionInput<'_>) -> Option<bool> {
+        let status = input.outcome.status().map(|status| status.as_u16());
+        assert_ne!(status, Some(200), "a rule was asked about a success");
+        Some(status == Some(404))
+    }
+
+    fn may_hold_for_success(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn a_rule_that_no_success_can_meet_is_not_asked_about_one() {
+    let policy = RetryPolicy::builder()
+        .classify(|outcome| {
+            let found = outcome.status().is_some_and(|status| status == 404);
+            found.then_some((Class::Success, Reach::Answered))
+        })
+        .rule(Rule::when(NotFound).named("missing").fail())
+        .rule(Rule::when(status(200)).named("found").fail());
+    let policy = policy.build().unwrap();
+    let (headers, moment) = (HeaderMap::new(), Moment::default());
+    for (status, rule) in [(200, 2), (404, 1)] {
+        let outcome = Outcome::response(StatusCode::from_u16(status).unwrap(), &headers);
+        let outcome = policy.classify(outcome);
+        assert_eq!(outcome.class(), Class::Success, "{status}");
+        let session = policy.session(RequestFacts::operation(), moment.now);
+        let stop = session.judge(&outcome, moment).unwrap_err();
+        assert_eq!(stop.by, DecidedBy::Rule(rule), "{status}");
+    }
+    let only = RetryPolicy::builder().rule(Rule::when(NotFound).fail());
+    assert!(only.build().unwrap().takes_successes_as_they_are());
+    assert!(!policy.takes_successes_as_they_are());
+}
