@@ -61,6 +61,25 @@ impl ConnectionUsed {
     }
 }
 
+/// Keeps later requests off the connection that an error with these links comes from, if the error shows it.
+pub(super) fn retire<'a>(mut links: impl Iterator<Item = &'a (dyn std::error::Error + 'static)>) {
+    let client = links.find_map(|link| link.downcast_ref::<Error>());
+    if let Some(connection) = client.and_then(Error::connect_info) {
+        connection.poison();
+    }
+}
+
+/// Returns `true` if this is hyper's own body, whose `is_end_stream` on HTTP/2 is true only after the end of the
+/// stream.
+pub(super) fn is_body_of_hyper<B: 'static>() -> bool {
+    #[cfg(feature = "http2")]
+    use hyper::body::Incoming;
+    // No body is of this type.
+    #[cfg(not(feature = "http2"))]
+    use std::convert::Infallible as Incoming;
+    TypeId::of::<B>() == TypeId::of::<Incoming>()
+}
+
 /// Returns a handle to the connection that a request with these extensions will use. Returns `None` if the caller has
 /// captured it already, since a second capture would replace the caller's.
 fn capture(extensions: &mut Extensions) -> Option<CaptureConnection> {

@@ -3,17 +3,18 @@
 //! Clients wrap each other's errors, so the cause is somewhere in the chain, sometimes inside an `std::io::Error`,
 //! whose `source()` skips its own payload.
 
-#[cfg(feature = "hyper")]
-mod http2;
 mod io_errors;
 mod link;
 mod links;
+#[cfg_attr(not(feature = "hyper"), path = "error_chain/no_hyper.rs")]
+mod of_hyper;
 #[cfg_attr(not(feature = "reqwest"), path = "error_chain/no_reqwest.rs")]
 mod of_reqwest;
 mod reading;
 
 pub(crate) use of_reqwest::{boxed, redirect_signs, without_url};
 
+use super::connection;
 use crate::error::{AttemptTimeout, IncompleteBody, RequestFailed};
 use crate::policy::Verdict;
 use crate::{ErrorKind, Outcome, Reach, RetryPolicy};
@@ -68,17 +69,8 @@ pub(crate) fn is_of_reqwest(policy: &RetryPolicy, error: &dyn Any) -> bool {
 
 /// Keeps later requests off the connection that an error comes from, if the error shows it.
 pub(crate) fn retire_connection(policy: &RetryPolicy, error: &dyn Any) {
-    #[cfg(feature = "hyper")]
-    {
-        let known = policy.own_error(error).or_else(|| known(error));
-        let mut links = known.into_iter().flat_map(links);
-        let client = links.find_map(<dyn Error>::downcast_ref::<hyper_util::client::legacy::Error>);
-        if let Some(connection) = client.and_then(|error| error.connect_info()) {
-            connection.poison();
-        }
-    }
-    #[cfg(not(feature = "hyper"))]
-    let _ = (policy, error);
+    let known = policy.own_error(error).or_else(|| known(error));
+    connection::retire(known.into_iter().flat_map(links));
 }
 
 /// Returns a function that converts an error to another type, if that type is a box that can hold it.

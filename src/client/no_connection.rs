@@ -24,3 +24,9 @@ impl ConnectionUsed {
 
     pub(crate) fn retire(&self) {}
 }
+
+pub(super) fn retire<'a>(_: impl Iterator<Item = &'a (dyn std::error::Error + 'static)>) {}
+
+pub(super) fn is_body_of_hyper<B: 'static>() -> bool {
+    false
+}

@@ -1,6 +1,7 @@
 //! Responses that the layer can read, drop, and hand over whole.
 
 use super::RetryBody;
+use super::connection::is_body_of_hyper;
 use super::error_chain::{error_text, outcome_of_body};
 use super::errors::{Boxed, Errors, Unchanged};
 use super::retry_body::BodyFailure;
@@ -12,7 +13,7 @@ use http_retry_core::adapter::{
     BodyPart, BrokenResponse, Inspected, PolicyExt, is_longer, warn_of_setting,
 };
 use http_retry_core::rules::CannedResponse;
-use std::any::{Any, TypeId};
+use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -237,7 +238,7 @@ where
 
     #[inline]
     fn keep(response: http::Response<B>) -> Self::Kept {
-        let shows_end = response.version() == Version::HTTP_2 && is_of_hyper::<B>();
+        let shows_end = response.version() == Version::HTTP_2 && is_body_of_hyper::<B>();
         response.map(|body| RetryBody::untouched(body, shows_end))
     }
 
@@ -272,17 +273,6 @@ where
         *response.headers_mut() = HeaderMap::clone(&canned.headers);
         Some(response)
     }
-}
-
-/// Returns `true` if this is hyper's own body, whose `is_end_stream` on HTTP/2 is true only after the end of the
-/// stream.
-fn is_of_hyper<B: 'static>() -> bool {
-    #[cfg(feature = "http2")]
-    use hyper::body::Incoming;
-    // No body is of this type.
-    #[cfg(not(feature = "http2"))]
-    use std::convert::Infallible as Incoming;
-    TypeId::of::<B>() == TypeId::of::<Incoming>()
 }
 
 /// Reads a part of a body, unless its head says that it is longer than what is to be read whole.

@@ -1,6 +1,6 @@
 //! The links of an error's chain, and the known error types of services.
 
-use super::BoxError;
+use super::{BoxError, of_hyper};
 use crate::RateLimited;
 use crate::error::{AttemptTimeout, IncompleteBody};
 use std::any::Any;
@@ -18,18 +18,13 @@ pub(super) fn links<'a>(
         if let Some(error) = error.downcast_ref::<reqwest_middleware::Error>() {
             return Some(carried_error(error));
         }
-        // h2's error has no `source()`.
-        #[cfg(feature = "http2")]
-        if let Some(error) = error.downcast_ref::<h2::Error>() {
-            return error.get_io().map(|error| error as _);
-        }
         // The `source()` of an I/O error is that of its payload, which would be skipped.
         let payload = error
             .downcast_ref::<io::Error>()
             .and_then(io::Error::get_ref);
         payload
             .map(|payload| payload as _)
-            .or_else(|| error.source())
+            .or_else(|| of_hyper::source(error))
     };
     std::iter::successors(Some(error), next).take(MAX_LINKS)
 }
@@ -51,8 +46,7 @@ pub(super) fn known(value: &dyn Any) -> Option<&(dyn Error + 'static)> {
     if let Some(error) = value.downcast_ref::<::reqwest::Error>() {
         return Some(error);
     }
-    #[cfg(feature = "hyper")]
-    if let Some(error) = known_of_hyper(value) {
+    if let Some(error) = of_hyper::known(value) {
         return Some(error);
     }
     if let Some(error) = value.downcast_ref::<tokio::time::error::Elapsed>() {
@@ -79,19 +73,4 @@ fn carried_error(error: &reqwest_middleware::Error) -> &(dyn Error + 'static) {
         reqwest_middleware::Error::Middleware(error) => error.as_ref(),
         reqwest_middleware::Error::Reqwest(error) => error,
     }
-}
-
-#[cfg(feature = "hyper")]
-fn known_of_hyper(value: &dyn Any) -> Option<&(dyn Error + 'static)> {
-    if let Some(error) = value.downcast_ref::<hyper_util::client::legacy::Error>() {
-        return Some(error);
-    }
-    if let Some(error) = value.downcast_ref::<hyper::Error>() {
-        return Some(error);
-    }
-    #[cfg(feature = "http2")]
-    if let Some(error) = value.downcast_ref::<h2::Error>() {
-        return Some(error);
-    }
-    None
 }

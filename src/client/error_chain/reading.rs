@@ -1,9 +1,8 @@
 //! Reading of one link of an error's chain: by its type, or else by its text.
 
-#[cfg(feature = "hyper")]
-use super::http2;
 use super::io_errors::read_io;
 use super::link::{BodyReader, Link};
+use super::of_hyper;
 use crate::error::{AttemptTimeout, IncompleteBody};
 use crate::resume::Interrupted;
 use crate::{Class, ErrorKind, RateLimited, Reach};
@@ -30,21 +29,8 @@ pub(super) fn read(link: &(dyn Error + 'static), answered: bool) -> Link {
     if let Some(error) = link.downcast_ref::<::reqwest::Error>() {
         return read_reqwest(error);
     }
-    #[cfg(feature = "hyper")]
-    if let Some(error) = link.downcast_ref::<hyper_util::client::legacy::Error>() {
-        return if error.is_connect() {
-            Link::Connecting
-        } else {
-            Link::Connected
-        };
-    }
-    #[cfg(feature = "hyper")]
-    if let Some(error) = link.downcast_ref::<hyper::Error>() {
-        return read_hyper(error);
-    }
-    #[cfg(feature = "http2")]
-    if let Some(error) = link.downcast_ref::<h2::Error>() {
-        return http2::read(error, answered);
+    if let Some(read) = of_hyper::read(link, answered) {
+        return read;
     }
     if link.is::<tokio::time::error::Elapsed>() {
         return Link::Kind(ErrorKind::Timeout);
@@ -69,13 +55,7 @@ fn read_text(link: &(dyn Error + 'static), answered: bool) -> Link {
         "dns error" => Link::Resolving,
         // A buffer passes on the error of the service behind it, which was not ready for the request.
         text if text.starts_with("buffered service failed: ") => Link::Unsent,
-        #[cfg(all(feature = "hyper", not(feature = "http2")))]
-        text => http2::read_text(text, answered),
-        #[cfg(not(all(feature = "hyper", not(feature = "http2"))))]
-        _ => {
-            let _ = answered;
-            Link::Silent
-        }
+        text => of_hyper::read_text(text, answered),
     }
 }
 
@@ -136,35 +116,4 @@ fn read_reqwest(error: &::reqwest::Error) -> Link {
         return Link::InBody(BodyReader::Decoder);
     }
     Link::Silent
-}
-
-#[cfg(feature = "hyper")]
-fn read_hyper(error: &hyper::Error) -> Link {
-    // hyper uses both only for a request that it has not begun to send.
-    if error.is_canceled() || error.is_closed() {
-        return Link::NotBegun;
-    }
-    if error.is_incomplete_message() {
-        return Link::Kind(ErrorKind::Incomplete);
-    }
-    if error.is_user() {
-        // A lost connection task is not the user's fault; the next link gives the reason.
-        let gone = error.to_string() == "dispatch task is gone";
-        return if gone {
-            Link::Silent
-        } else {
-            Link::End(ErrorKind::Body)
-        };
-    }
-    if error.is_timeout() {
-        return Link::Kind(ErrorKind::Timeout);
-    }
-    if error.is_parse() {
-        return Link::Kind(ErrorKind::Protocol);
-    }
-    // hyper has no predicate for this.
-    if error.to_string() == "error reading a body from connection" {
-        return Link::InBody(BodyReader::Connection);
-    }
-    Link::Connected
 }

@@ -1,6 +1,6 @@
 //! The errors of real connections are read the same by type and by text.
 
-use super::super::io_errors::read_io;
+use super::super::super::io_errors::read_io;
 use super::*;
 use tokio::io::{AsyncWriteExt, DuplexStream, duplex};
 

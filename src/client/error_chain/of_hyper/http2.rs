@@ -1,6 +1,6 @@
 //! The errors of h2: by type, or by their text in a program that uses HTTP/2 without the feature `http2`.
 
-use super::link::Link;
+use super::super::link::Link;
 use crate::{Class, ErrorKind, Reach};
 #[cfg(feature = "http2")]
 use h2::{Error, Reason};
