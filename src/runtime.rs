@@ -1,99 +1,12 @@
 //! The clock, the sleep and the randomness of a program, in one value.
 
+#[cfg_attr(
+    all(target_arch = "wasm32", target_os = "unknown"),
+    path = "runtime/browser.rs"
+)]
+mod of_tokio;
+
+pub use of_tokio::*;
+
 #[doc(inline)]
 pub use http_retry_core::runtime::{Runtime, Sleep, within};
-
-/// The clock and the timer of tokio, the system's wall clock, and the thread's random generator.
-///
-/// Under `tokio::time::pause` it follows the paused clock.
-///
-/// # Panics
-///
-/// Like `tokio::time::sleep`, a wait panics outside a tokio runtime with its timer enabled.
-#[derive(Debug, Clone, Copy, Default)]
-#[expect(clippy::exhaustive_structs, reason = "its name is its constructor")]
-pub struct TokioRuntime;
-
-mod tokio_runtime {
-    #![expect(
-        clippy::disallowed_methods,
-        reason = "this is where time and randomness come from"
-    )]
-
-    use super::{Runtime, Sleep, TokioRuntime};
-    use crate::policy::Moment;
-    use http_retry_core::runtime::{epoch, hashed_key, thread_sleep};
-    use rand::{TryRng, rngs::SysRng};
-    use std::sync::Arc;
-    use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-    impl Runtime for TokioRuntime {
-        fn now(&self) -> Duration {
-            clock()
-        }
-
-        fn moment(&self) -> Moment {
-            let wall = SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .unwrap_or_default();
-            Moment::new(self.now())
-                .with_wall(wall)
-                .with_random(rand::random())
-        }
-
-        fn sleep(&self, duration: Duration) -> Sleep {
-            Box::pin(tokio::time::sleep(duration))
-        }
-
-        fn for_blocking_calls(&self) -> Option<Arc<dyn Runtime>> {
-            Some(Arc::new(OffTokio))
-        }
-
-        fn key_entropy(&self) -> u128 {
-            let half = || SysRng.try_next_u64().ok().map(u128::from);
-            let system_entropy = half().zip(half()).map(|(high, low)| high << 64 | low);
-            system_entropy.unwrap_or_else(|| hashed_key(self.moment()))
-        }
-    }
-
-    /// The same for a thread that blocks, whether tokio runs or not.
-    struct OffTokio;
-
-    impl Runtime for OffTokio {
-        fn now(&self) -> Duration {
-            clock()
-        }
-
-        fn moment(&self) -> Moment {
-            TokioRuntime.moment()
-        }
-
-        fn sleep(&self, duration: Duration) -> Sleep {
-            thread_sleep(clock, duration)
-        }
-
-        fn key_entropy(&self) -> u128 {
-            TokioRuntime.key_entropy()
-        }
-    }
-
-    /// Returns the time on tokio's clock, which is the system's outside of tokio.
-    pub(crate) fn clock() -> Duration {
-        let now = tokio::time::Instant::now().into_std();
-        now.saturating_duration_since(epoch(now))
-    }
-}
-
-pub(crate) use tokio_runtime::clock;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn key_entropy_never_repeats() {
-        let keys = (0..1_000).map(|_| TokioRuntime.key_entropy());
-        assert_eq!(keys.collect::<BTreeSet<_>>().len(), 1_000);
-    }
-}

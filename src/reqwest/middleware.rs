@@ -1,14 +1,13 @@
 //! The middleware.
 
 use super::chain::MiddlewareChain;
-use super::resume::EngineSlot;
 use crate::RetryPolicy;
 use crate::call::{Call, carry_on, drive};
 use crate::client::replay::CloneBody;
 use crate::engine::{Engine, http_engine_settings};
 use crate::resume::Resume;
 use crate::route::Router;
-use crate::runtime::TokioRuntime;
+use crate::runtime::DefaultRuntime;
 #[cfg(feature = "services")]
 use crate::services::Services;
 use ::reqwest::{Request, Response};
@@ -17,7 +16,7 @@ use http_retry_core::adapter::{RequestSettings, Todo};
 use reqwest_middleware::{Middleware, Next, Result};
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Adds retries to a `reqwest_middleware::ClientWithMiddleware`.
 ///
@@ -89,7 +88,7 @@ impl RetryMiddleware {
     #[must_use]
     pub fn new(policy: RetryPolicy) -> Self {
         Self {
-            engine: Arc::new(Engine::new(policy, Arc::new(TokioRuntime))),
+            engine: Arc::new(Engine::new(policy, Arc::new(DefaultRuntime))),
         }
     }
 
@@ -113,7 +112,7 @@ impl RetryMiddleware {
     #[must_use]
     pub fn routed(router: impl Router) -> Self {
         Self {
-            engine: Arc::new(Engine::routed(Arc::new(router), Arc::new(TokioRuntime))),
+            engine: Arc::new(Engine::routed(Arc::new(router), Arc::new(DefaultRuntime))),
         }
     }
 
@@ -180,5 +179,24 @@ impl Middleware for RetryMiddleware {
                 Box::pin(carry_on(call, chain, CloneBody, todo))
             }
         }
+    }
+}
+
+/// The slot in a request's extensions in which the middleware leaves its engine for the sender.
+#[derive(Clone, Default)]
+pub(super) struct EngineSlot(Arc<OnceLock<Arc<Engine>>>);
+
+impl EngineSlot {
+    /// Stores the engine of the outermost middleware, which is the one that repeats the request.
+    #[inline]
+    fn fill(extensions: &Extensions, engine: &Arc<Engine>) {
+        if let Some(Self(slot)) = extensions.get::<Self>() {
+            slot.get_or_init(|| Arc::clone(engine));
+        }
+    }
+
+    /// Returns the engine of the middleware that saw the request.
+    pub(super) fn engine(&self) -> Option<&Arc<Engine>> {
+        self.0.get()
     }
 }

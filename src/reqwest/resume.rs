@@ -1,11 +1,11 @@
 //! Resumed downloads on reqwest-middleware.
 
+use super::middleware::EngineSlot;
 use crate::client::error_chain::{walk, without_url};
 use crate::client::replay::CloneBody;
 use crate::client::requests::Requests;
 use crate::client::reqwest_requests::pin;
 use crate::client::resumable::{Resumable, is_redirected, mark_other_origin};
-use crate::engine::Engine;
 use crate::resume::ResumedBody;
 use crate::resume::adapter::{DownloadOptions, Resend, RestRequest, ResumeValidator, Sending};
 use crate::{Outcome, RetryPolicy};
@@ -15,7 +15,6 @@ use reqwest_middleware::{ClientWithMiddleware, Error, RequestBuilder, Result};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -82,20 +81,6 @@ impl fmt::Display for NoRetryMiddleware {
 
 impl std::error::Error for NoRetryMiddleware {}
 
-/// The slot in a request's extensions in which the middleware leaves its engine for the sender.
-#[derive(Clone, Default)]
-pub(super) struct EngineSlot(Arc<OnceLock<Arc<Engine>>>);
-
-impl EngineSlot {
-    /// Stores the engine of the outermost middleware, which is the one that repeats the request.
-    #[inline]
-    pub(super) fn fill(extensions: &Extensions, engine: &Arc<Engine>) {
-        if let Some(Self(slot)) = extensions.get::<Self>() {
-            slot.get_or_init(|| Arc::clone(engine));
-        }
-    }
-}
-
 impl SendResumed for RequestBuilder {
     fn send_resumed(mut self) -> Pin<Box<dyn Future<Output = Result<Response>> + Send>> {
         // `build_split` drops the extensions.
@@ -120,7 +105,7 @@ async fn send(
     let mut sent = extensions.clone();
     sent.insert(slot.clone());
     let response = client.execute_with_extensions(request, &mut sent).await?;
-    let Some(engine) = slot.0.get() else {
+    let Some(engine) = slot.engine() else {
         return Err(Error::middleware(NoRetryMiddleware));
     };
     let resumable = copy.and_then(|(options, request)| {

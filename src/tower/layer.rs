@@ -8,7 +8,7 @@ use crate::client::responses::ErrorForm;
 use crate::engine::{Engine, Routes, http_engine_settings};
 use crate::resume::Resume;
 use crate::route::Router;
-use crate::runtime::TokioRuntime;
+use crate::runtime::DefaultRuntime;
 #[cfg(feature = "services")]
 use crate::services::Services;
 use http_retry_core::adapter::{PolicyExt, warn_of_setting};
@@ -87,7 +87,7 @@ impl RetryLayer {
     /// Creates a layer with a policy and a default budget for each service or host, on tokio's clock; errors are boxed.
     #[must_use]
     pub fn new(policy: RetryPolicy) -> Self {
-        Self::on(Engine::new(policy, Arc::new(TokioRuntime)))
+        Self::on(Engine::new(policy, Arc::new(DefaultRuntime)))
     }
 
     /// Creates a layer with a policy for each service, on tokio's clock; errors are boxed. [`RetryLayer::budget`] pays
@@ -101,7 +101,7 @@ impl RetryLayer {
     /// Creates a layer that takes the route of each request from a [`Router`], on tokio's clock; errors are boxed.
     #[must_use]
     pub fn routed(router: impl Router) -> Self {
-        Self::on(Engine::routed(Arc::new(router), Arc::new(TokioRuntime)))
+        Self::on(Engine::routed(Arc::new(router), Arc::new(DefaultRuntime)))
     }
 
     fn on(engine: Engine) -> Self {
