@@ -1,7 +1,13 @@
 //! The adapters' view of a client: requests that can be sent twice, responses that can be read and passed on whole,
 //! and the meaning of a failure.
 
-#[cfg_attr(not(feature = "hyper"), path = "client/no_connection.rs")]
+#[cfg_attr(
+    any(
+        not(feature = "hyper"),
+        all(target_arch = "wasm32", target_os = "unknown")
+    ),
+    path = "client/no_connection.rs"
+)]
 pub(crate) mod connection;
 pub(crate) mod error_chain;
 pub(crate) mod errors;
@@ -12,6 +18,10 @@ pub(crate) mod requests;
 #[cfg(feature = "reqwest")]
 pub(crate) mod reqwest_requests;
 #[cfg(feature = "reqwest")]
+#[cfg_attr(
+    all(target_arch = "wasm32", target_os = "unknown"),
+    path = "client/browser_responses.rs"
+)]
 pub(crate) mod reqwest_responses;
 pub(crate) mod responses;
 pub(crate) mod resumable;

@@ -2,13 +2,19 @@
 //!
 //! A `reqwest::Client` is also a tower service, so [`RetryLayer`](crate::tower::RetryLayer) wraps it directly.
 
+#[cfg_attr(
+    all(target_arch = "wasm32", target_os = "unknown"),
+    path = "reqwest/build_in_browser.rs"
+)]
 mod build;
 mod chain;
 mod middleware;
+#[cfg(not(all(target_arch = "wasm32", target_os = "unknown")))]
 mod redirect_policy;
+#[cfg(not(all(target_arch = "wasm32", target_os = "unknown")))]
 mod resume;
 
 pub use build::build;
 pub use middleware::RetryMiddleware;
-pub use redirect_policy::redirect_policy;
-pub use resume::SendResumed;
+#[cfg(not(all(target_arch = "wasm32", target_os = "unknown")))]
+pub use {redirect_policy::redirect_policy, resume::SendResumed};

@@ -1,5 +1,6 @@
 //! Retries for any async operation: a database call, a gRPC call, several steps as one unit.
 
+#[cfg(not(all(target_arch = "wasm32", target_os = "unknown")))]
 mod blocking;
 mod operation;
 
@@ -9,7 +10,7 @@ use crate::engine::{Engine, engine_settings, redirect_settings};
 use crate::policy::Verdict;
 use crate::report::ReportSlot;
 use crate::route::Router;
-use crate::runtime::{DefaultRuntime, Runtime};
+use crate::runtime::{DefaultRuntime, MaybeSend, Runtime};
 use crate::{Attempt, RequestFacts, RetryPolicy};
 use http_retry_core::adapter::{RequestSettings, Todo};
 use operation::{ByFunction, ByPolicy, Operation, Repeatable};
@@ -228,15 +229,15 @@ impl Runner {
     /// Dropping the future drops the running attempt; the tokens of a retry that has not started go back to the budget.
     pub fn run<T, E, F, O, V>(
         &self,
-        judge: impl Fn(&E) -> V + Send,
+        judge: impl Fn(&E) -> V + MaybeSend,
         operation: O,
-    ) -> impl Future<Output = Result<T, E>> + Send
+    ) -> impl Future<Output = Result<T, E>> + MaybeSend
     where
         V: Into<Verdict>,
-        O: FnMut(Attempt) -> F + Send,
-        F: Future<Output = Result<T, E>> + Send,
-        T: Send,
-        E: Send,
+        O: FnMut(Attempt) -> F + MaybeSend,
+        F: Future<Output = Result<T, E>> + MaybeSend,
+        T: MaybeSend,
+        E: MaybeSend,
     {
         self.call(Operation::new(
             self.one_request,
@@ -263,19 +264,19 @@ impl Runner {
     pub fn run_by_policy<T, E, F, O>(
         &self,
         operation: O,
-    ) -> impl Future<Output = Result<T, E>> + Send
+    ) -> impl Future<Output = Result<T, E>> + MaybeSend
     where
-        O: FnMut(Attempt) -> F + Send,
-        F: Future<Output = Result<T, E>> + Send,
-        T: Send,
-        E: Send + 'static,
+        O: FnMut(Attempt) -> F + MaybeSend,
+        F: Future<Output = Result<T, E>> + MaybeSend,
+        T: MaybeSend,
+        E: MaybeSend + 'static,
     {
         self.call(Operation::new(self.one_request, ByPolicy, operation))
     }
 
     async fn call<T, E, X>(&self, client: X) -> Result<T, E>
     where
-        T: Send,
+        T: MaybeSend,
         X: Sends<Request = (), Requests = Repeatable, Raw = T, Responses = Opaque, Error = E>,
     {
         let operation = http_retry_core::adapter::Operation {

@@ -10,3 +10,12 @@ pub use of_tokio::*;
 
 #[doc(inline)]
 pub use http_retry_core::runtime::{Runtime, Sleep, within};
+
+use rand::TryRng;
+use rand::rngs::SysRng;
+
+/// Returns 128 bits of the system's randomness, if it has any.
+fn system_key() -> Option<u128> {
+    let half = || SysRng.try_next_u64().ok().map(u128::from);
+    half().zip(half()).map(|(high, low)| high << 64 | low)
+}

@@ -6,7 +6,13 @@
 mod io_errors;
 mod link;
 mod links;
-#[cfg_attr(not(feature = "hyper"), path = "error_chain/no_hyper.rs")]
+#[cfg_attr(
+    any(
+        not(feature = "hyper"),
+        all(target_arch = "wasm32", target_os = "unknown")
+    ),
+    path = "error_chain/no_hyper.rs"
+)]
 mod of_hyper;
 #[cfg_attr(not(feature = "reqwest"), path = "error_chain/no_reqwest.rs")]
 mod of_reqwest;

@@ -1,26 +1,28 @@
 //! Requests of reqwest, whose streaming bodies cannot be cloned.
 
+#[cfg_attr(
+    all(target_arch = "wasm32", target_os = "unknown"),
+    path = "reqwest_requests/no_streams.rs"
+)]
+mod streams;
+
 use super::replay::CloneBody;
-use super::replay_body::ReplayBody;
 use super::requests::{
     Head, Headers, RequestEdit, Requests, SaveOptions, Target, is_all, replace_headers,
 };
 use super::saved_headers::SavedHeaders;
 use ::reqwest::{Body, Request, Url};
-use bytes::Bytes;
 use http::{Extensions, HeaderMap, HeaderName, Uri};
-use http_body::Body as _;
 use http_retry_core::adapter::Rebase;
 use std::fmt;
-use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use streams::{Stream, body_of, copy_sent_parts, record};
 
 /// A saved `reqwest::Request`, for later attempts.
 pub struct SavedReqwest {
     /// The request without its headers, with its body if that can be cloned.
     request: Request,
     headers: SavedHeaders,
-    stream: Option<ReplayBody<Body>>,
+    stream: Option<Stream>,
 }
 
 // By hand: URL, headers and body may be secret.
@@ -83,7 +85,12 @@ impl Requests<Request> for CloneBody {
     fn save(&self, mut request: Request, options: SaveOptions) -> (Request, Option<SavedReqwest>) {
         let is_stream = request.body().is_some_and(|body| body.as_bytes().is_none());
         if options.is_plain && !is_stream {
-            return save_sent_parts(request);
+            let saved = copy_sent_parts(&mut request).map(|copy| SavedReqwest {
+                headers: SavedHeaders::new(request.headers()),
+                request: copy,
+                stream: None,
+            });
+            return (request, saved);
         }
         // `try_clone` would clone the header map as well, and packed headers take one allocation.
         let headers = SavedHeaders::new(request.headers());
@@ -100,9 +107,8 @@ impl Requests<Request> for CloneBody {
         };
         // A stream cannot be cloned, so the head is cloned without it, and the stream is recorded.
         let head = clone_without_headers(&mut request);
-        let stream = ReplayBody::with_limit(body, options.recorded);
-        let later = stream.later();
-        *request.body_mut() = Some(Body::wrap(stream));
+        let (body, later) = record(body, options.recorded);
+        *request.body_mut() = Some(body);
         let saved = head.zip(later).map(|(request, later)| SavedReqwest {
             headers,
             request,
@@ -116,7 +122,7 @@ impl Requests<Request> for CloneBody {
         let mut request = saved.request;
         *request.headers_mut() = saved.headers.into_map();
         if let Some(stream) = saved.stream {
-            *request.body_mut() = Some(Body::wrap(stream));
+            *request.body_mut() = Some(body_of(stream));
         }
         (request, later)
     }
@@ -134,7 +140,7 @@ impl Requests<Request> for CloneBody {
     }
 
     fn next_in_turn(saved: &mut SavedReqwest) {
-        saved.stream.iter_mut().for_each(ReplayBody::next_in_turn);
+        saved.stream.iter_mut().for_each(Stream::next_in_turn);
     }
 
     fn edit(saved: &mut SavedReqwest, edit: RequestEdit<'_>) -> bool {
@@ -208,30 +214,6 @@ impl SavedReqwest {
     }
 }
 
-/// Saves only the parts of a request that are sent, without the extensions that an inner middleware could read.
-fn save_sent_parts(mut request: Request) -> (Request, Option<SavedReqwest>) {
-    let body = match request.body_mut() {
-        Some(body) => match copy_of_bytes(body) {
-            Some(copy) => Some(copy),
-            None => return (request, None),
-        },
-        None => None,
-    };
-    let mut copy = Request::new(request.method().clone(), request.url().clone());
-    *copy.version_mut() = request.version();
-    *copy.body_mut() = body;
-    // Writing `None` would allocate room for a timeout.
-    if let Some(timeout) = request.timeout() {
-        *copy.timeout_mut() = Some(*timeout);
-    }
-    let saved = SavedReqwest {
-        headers: SavedHeaders::new(request.headers()),
-        request: copy,
-        stream: None,
-    };
-    (request, Some(saved))
-}
-
 /// Changes the URL of a request, and removes the headers that are only for its first server.
 pub(crate) fn pin(
     target: &mut Url,
@@ -247,20 +229,6 @@ pub(crate) fn pin(
         rebase.strip_headers(headers, &at);
     }
     *target = url;
-}
-
-/// Copies a body that is bytes; both share the memory.
-fn copy_of_bytes(body: &mut Body) -> Option<Body> {
-    let mut cx = Context::from_waker(Waker::noop());
-    // A body of bytes is ready at once. reqwest has no other way to share its memory.
-    let bytes = match Pin::new(&mut *body).poll_frame(&mut cx) {
-        // This is the body's only frame, so nothing is left of it.
-        Poll::Ready(Some(frame)) => frame.ok()?.into_data().ok()?,
-        Poll::Ready(None) => Bytes::new(),
-        Poll::Pending => return None,
-    };
-    *body = Body::from(bytes.clone());
-    Some(Body::from(bytes))
 }
 
 /// Clones everything but the headers. Returns `None` if the body cannot be cloned.

@@ -1,7 +1,7 @@
 //! Responses of reqwest, which are taken apart to read their body, and then put together again.
 
 use super::RetryBody;
-use super::responses::{Responses, SameType, Wrapped, broken, poll_read, sealed::Sealed};
+use super::responses::{KeepsReqwest, Responses, broken, poll_read};
 use crate::RetryPolicy;
 use ::reqwest::{Body, Response, ResponseBuilderExt, Url};
 use http::response::Parts;
@@ -31,12 +31,6 @@ impl From<OpenResponse> for Response {
         with_body(open.url, parts, body)
     }
 }
-
-/// The strategies for responses of reqwest: either keeps their type, and loses nothing.
-trait KeepsReqwest: Sealed + Clone + Send + 'static {}
-
-impl<X: 'static, Y: 'static> KeepsReqwest for Wrapped<X, Y> {}
-impl<X: 'static> KeepsReqwest for SameType<X> {}
 
 #[diagnostic::do_not_recommend]
 impl<A: KeepsReqwest> Responses<Response> for A {

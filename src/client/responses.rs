@@ -6,6 +6,7 @@ use super::error_chain::{error_text, outcome_of_body};
 use super::errors::{Boxed, Errors, Unchanged};
 use super::retry_body::BodyFailure;
 use crate::RetryPolicy;
+use crate::runtime::MaybeSend;
 use bytes::{Buf, Bytes};
 use http::{Extensions, HeaderMap, StatusCode, Version};
 use http_body::Body;
@@ -36,11 +37,11 @@ pub trait Responses<R>: sealed::Sealed + Clone + Send + 'static {
 
     /// The response as the caller gets it.
     #[doc(hidden)]
-    type Kept: Send + From<Self::Open>;
+    type Kept: MaybeSend + From<Self::Open>;
 
     /// A response whose body is being read. It becomes the response again, with its whole body.
     #[doc(hidden)]
-    type Open: Send + From<Self::Kept>;
+    type Open: MaybeSend + From<Self::Kept>;
 
     #[doc(hidden)]
     fn keep(response: R) -> Self::Kept;
@@ -195,11 +196,20 @@ impl<X> fmt::Debug for SameType<X> {
     }
 }
 
+/// The strategies for responses of reqwest, whose type both keep.
+#[cfg(feature = "reqwest")]
+pub(super) trait KeepsReqwest: sealed::Sealed + Clone + Send + 'static {}
+
+#[cfg(feature = "reqwest")]
+impl<X: 'static, Y: 'static> KeepsReqwest for Wrapped<X, Y> {}
+#[cfg(feature = "reqwest")]
+impl<X: 'static> KeepsReqwest for SameType<X> {}
+
 /// The strategy for the results of operations, about which nothing is known.
 #[derive(Clone, Copy)]
 pub(crate) struct Opaque;
 
-impl<T: Send> Responses<T> for Opaque {
+impl<T: MaybeSend> Responses<T> for Opaque {
     type Kept = T;
     type Open = T;
 
@@ -228,8 +238,8 @@ impl<T: Send> Responses<T> for Opaque {
 #[diagnostic::do_not_recommend]
 impl<B, X, Y> Responses<http::Response<B>> for Wrapped<X, Y>
 where
-    B: Body<Data = Bytes> + Send + Unpin + 'static,
-    B::Error: Send,
+    B: Body<Data = Bytes> + MaybeSend + Unpin + 'static,
+    B::Error: MaybeSend,
     X: 'static,
     Y: Errors<B::Error> + 'static,
 {
@@ -312,7 +322,7 @@ where
 #[diagnostic::do_not_recommend]
 impl<B, X: 'static> Responses<http::Response<B>> for SameType<X>
 where
-    B: Body<Data: Send, Error: Send> + Send + Unpin,
+    B: Body<Data: MaybeSend, Error: MaybeSend> + MaybeSend + Unpin,
 {
     const GIVES_BACK: bool = false;
 

@@ -77,7 +77,10 @@ pub trait Resumable: sealed::Sealed + Sized {
 mod sealed {
     pub trait Sealed {}
     impl<B> Sealed for http::Response<B> {}
-    #[cfg(feature = "reqwest")]
+    #[cfg(all(
+        feature = "reqwest",
+        not(all(target_arch = "wasm32", target_os = "unknown"))
+    ))]
     impl Sealed for ::reqwest::Response {}
 }
 
@@ -109,7 +112,10 @@ impl<B> Resumable for Response<B> {
     }
 }
 
-#[cfg(feature = "reqwest")]
+#[cfg(all(
+    feature = "reqwest",
+    not(all(target_arch = "wasm32", target_os = "unknown"))
+))]
 mod of_reqwest {
     use super::*;
     use crate::client::reqwest_responses;

@@ -264,7 +264,10 @@ where
     /// # Errors
     ///
     /// The body itself, if it is any other.
-    #[cfg(feature = "reqwest")]
+    #[cfg(all(
+        feature = "reqwest",
+        not(all(target_arch = "wasm32", target_os = "unknown"))
+    ))]
     pub(crate) fn into_bytes(mut self) -> Result<Bytes, Self> {
         if self.rest.is_some() {
             return Err(self);

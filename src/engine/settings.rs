@@ -117,7 +117,7 @@ macro_rules! http_engine_settings {
 
         /// Takes time, sleep and randomness from this runtime. Clients that share a budget or a gate need runtimes with
         /// one epoch. Default [`TokioRuntime`](crate::runtime::TokioRuntime), which needs a tokio runtime with its
-        /// timer enabled.
+        /// timer enabled; in the browser `BrowserRuntime`.
         #[must_use]
         pub fn runtime(self, runtime: impl crate::runtime::Runtime) -> Self {
             self.with(|engine| engine.runtime = std::sync::Arc::new(runtime))
@@ -210,7 +210,10 @@ macro_rules! redirect_settings {
         /// # Source
         ///
         /// RFC 9110 sections 15.4.3, 15.4.4 (a POST that becomes a GET) and 9.2.2.
-        #[cfg(feature = "reqwest")]
+        #[cfg(all(
+            feature = "reqwest",
+            not(all(target_arch = "wasm32", target_os = "unknown"))
+        ))]
         #[must_use]
         pub fn redirects_watched(self) -> Self {
             let watched = http_retry_core::adapter::Redirects::with_mode(
@@ -224,7 +227,10 @@ macro_rules! redirect_settings {
         ///
         /// Then every response and error is about the request itself, and a request that is not idempotent is repeated
         /// if they say that it was not processed. Default: unknown, see [`redirects_watched`](Self::redirects_watched).
-        #[cfg(feature = "reqwest")]
+        #[cfg(all(
+            feature = "reqwest",
+            not(all(target_arch = "wasm32", target_os = "unknown"))
+        ))]
         #[must_use]
         pub fn redirects_off(self) -> Self {
             let off = http_retry_core::adapter::Redirects::with_mode(

@@ -7,15 +7,13 @@ use crate::client::replay::CloneBody;
 use crate::engine::{Engine, http_engine_settings};
 use crate::resume::Resume;
 use crate::route::Router;
-use crate::runtime::DefaultRuntime;
+use crate::runtime::{BoxFuture, DefaultRuntime};
 #[cfg(feature = "services")]
 use crate::services::Services;
 use ::reqwest::{Request, Response};
 use http::Extensions;
 use http_retry_core::adapter::{RequestSettings, Todo};
 use reqwest_middleware::{Middleware, Next, Result};
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
 /// Adds retries to a `reqwest_middleware::ClientWithMiddleware`.
@@ -139,8 +137,6 @@ impl RetryMiddleware {
     }
 }
 
-type BoxResponse<'a> = Pin<Box<dyn Future<Output = Result<Response>> + Send + 'a>>;
-
 impl Middleware for RetryMiddleware {
     // By hand: an async function keeps every argument twice in its future, which is allocated for each request here.
     // And a request that must wait at the gate gets a future without room for a first attempt.
@@ -149,7 +145,7 @@ impl Middleware for RetryMiddleware {
         mut request: Request,
         extensions: &'extensions mut Extensions,
         next: Next<'next>,
-    ) -> BoxResponse<'all>
+    ) -> BoxFuture<'all, Result<Response>>
     where
         'me: 'all,
         'extensions: 'all,
@@ -184,7 +180,7 @@ impl Middleware for RetryMiddleware {
 
 /// The slot in a request's extensions in which the middleware leaves its engine for the sender.
 #[derive(Clone, Default)]
-pub(super) struct EngineSlot(Arc<OnceLock<Arc<Engine>>>);
+pub(super) struct EngineSlot(pub(super) Arc<OnceLock<Arc<Engine>>>);
 
 impl EngineSlot {
     /// Stores the engine of the outermost middleware, which is the one that repeats the request.
@@ -193,10 +189,5 @@ impl EngineSlot {
         if let Some(Self(slot)) = extensions.get::<Self>() {
             slot.get_or_init(|| Arc::clone(engine));
         }
-    }
-
-    /// Returns the engine of the middleware that saw the request.
-    pub(super) fn engine(&self) -> Option<&Arc<Engine>> {
-        self.0.get()
     }
 }

@@ -105,7 +105,7 @@ async fn send(
     let mut sent = extensions.clone();
     sent.insert(slot.clone());
     let response = client.execute_with_extensions(request, &mut sent).await?;
-    let Some(engine) = slot.engine() else {
+    let Some(engine) = slot.0.get() else {
         return Err(Error::middleware(NoRetryMiddleware));
     };
     let resumable = copy.and_then(|(options, request)| {

@@ -5,6 +5,7 @@ use crate::client::error_chain::{outcome_of, redirect_signs};
 use crate::client::requests::{Head, RequestEdit, Requests, SaveOptions, sealed::Sealed};
 use crate::client::responses::Opaque;
 use crate::policy::Verdict;
+use crate::runtime::MaybeSend;
 use crate::{Attempt, ErrorKind, Outcome, RetryPolicy};
 use http::{Extensions, HeaderMap};
 use http_retry_core::adapter::{OutcomeExt, RedirectSigns};
@@ -117,7 +118,7 @@ where
     J: Judge<E>,
     O: FnMut(Attempt) -> F,
     F: Future<Output = Result<T, E>>,
-    T: Send,
+    T: MaybeSend,
 {
     type Request = ();
     type Requests = Repeatable;
@@ -142,7 +143,7 @@ where
     J: Judge<E>,
     O: FnMut(Attempt) -> F,
     F: Future<Output = Result<T, E>>,
-    T: Send,
+    T: MaybeSend,
 {
     fn send(
         &mut self,

@@ -4,10 +4,9 @@
     reason = "this is where time and randomness come from"
 )]
 
-use super::{Runtime, Sleep};
+use super::{Runtime, Sleep, system_key};
 use crate::policy::Moment;
 use http_retry_core::runtime::{epoch, hashed_key, thread_sleep};
-use rand::{TryRng, rngs::SysRng};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -45,9 +44,7 @@ impl Runtime for TokioRuntime {
     }
 
     fn key_entropy(&self) -> u128 {
-        let half = || SysRng.try_next_u64().ok().map(u128::from);
-        let system_entropy = half().zip(half()).map(|(high, low)| high << 64 | low);
-        system_entropy.unwrap_or_else(|| hashed_key(self.moment()))
+        system_key().unwrap_or_else(|| hashed_key(self.moment()))
     }
 }
 
@@ -80,6 +77,16 @@ pub(crate) fn clock() -> Duration {
     let now = tokio::time::Instant::now().into_std();
     now.saturating_duration_since(epoch(now))
 }
+
+pub(crate) use tokio::time::error::Elapsed;
+
+/// In the browser, whose own types are not `Send`, every type is `MaybeSend`.
+pub(crate) use std::marker::Send as MaybeSend;
+
+/// A boxed future, which is `Send` but in the browser.
+#[cfg(feature = "reqwest")]
+pub(crate) type BoxFuture<'a, T> =
+    std::pin::Pin<Box<dyn std::future::Future<Output = T> + Send + 'a>>;
 
 #[cfg(test)]
 mod tests {

@@ -115,7 +115,7 @@ where
     Q: Send + 'static,
     S: Service<Q> + Clone + Send + 'static,
     S::Response: 'static,
-    Wrapped: Responses<S::Response>,
+    Wrapped: Responses<S::Response, Kept: Send, Open: Send>,
     Wrapped<X, Boxed>: Responses<S::Response, Kept = RetryResponse<S, Q>>,
     RetryResponse<S, Q>: Resumable + 'static,
     S::Future: Send + 'static,

@@ -145,7 +145,7 @@ where
     Q: Send + 'static,
     S: Service<Q> + Clone + Send + 'static,
     S::Response: 'static,
-    Wrapped: Responses<S::Response>,
+    Wrapped: Responses<S::Response, Kept: Send, Open: Send>,
     RetryResponse<S, Q>: Resumable<Body = B> + 'static,
     S::Future: Send + 'static,
     S::Error: Into<BoxError> + Send + 'static,

@@ -12,8 +12,10 @@ use std::fs;
 use tokens::{code, words as words_of};
 
 /// The modules that may ask for the time and for random numbers.
-const WORLD: [&str; 4] = [
+const WORLD: [&str; 6] = [
     "http-retry::runtime",
+    "http-retry::runtime::browser",
+    "http-retry::runtime::of_tokio",
     "http-retry-fleet::clock",
     "http-retry-ureq::runtime",
     "http-retry-lab::runtime",

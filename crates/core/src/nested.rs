@@ -209,12 +209,16 @@ impl Redirects {
     /// write.
     pub(crate) fn warn_of_the_missing_setting(&self) {
         if self.mode == RedirectMode::Nothing && !self.has_warned.swap(true, Ordering::Relaxed) {
-            warn_of_misuse(
-                "redirects",
+            let advice = if cfg!(all(target_arch = "wasm32", target_os = "unknown")) {
+                "a request that was not processed is not repeated, since the browser may have followed a redirect, and \
+                 does not show it: give the request an idempotency key, by `.idempotency_keys()` on the retries, if the \
+                 server honours one"
+            } else {
                 "a request that was not processed is not repeated, since its client may have followed a redirect: make \
                  the client by `http_retry::reqwest::build(reqwest::Client::builder(), Policy::default(), retries)`, \
-                 or write `.redirects_off()` on the retries if it follows none",
-            );
+                 or write `.redirects_off()` on the retries if it follows none"
+            };
+            warn_of_misuse("redirects", advice);
         }
     }
 

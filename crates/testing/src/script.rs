@@ -365,7 +365,11 @@ where
     }
 }
 
-#[cfg(feature = "reqwest")]
+// In the browser, a response of reqwest cannot be made.
+#[cfg(all(
+    feature = "reqwest",
+    not(all(target_arch = "wasm32", target_os = "unknown"))
+))]
 #[async_trait::async_trait]
 impl reqwest_middleware::Middleware for Script {
     async fn handle(

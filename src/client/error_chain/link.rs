@@ -5,7 +5,10 @@ use http::StatusCode;
 
 /// The meaning of one link of the chain.
 #[cfg_attr(
-    not(feature = "reqwest"),
+    any(
+        not(feature = "reqwest"),
+        all(target_arch = "wasm32", target_os = "unknown")
+    ),
     expect(dead_code, reason = "some links only reqwest or hyper makes")
 )]
 pub(super) enum Link {

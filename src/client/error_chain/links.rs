@@ -3,6 +3,7 @@
 use super::{BoxError, of_hyper};
 use crate::RateLimited;
 use crate::error::{AttemptTimeout, IncompleteBody};
+use crate::runtime::Elapsed;
 use std::any::Any;
 use std::error::Error;
 use std::io;
@@ -49,7 +50,7 @@ pub(super) fn known(value: &dyn Any) -> Option<&(dyn Error + 'static)> {
     if let Some(error) = of_hyper::known(value) {
         return Some(error);
     }
-    if let Some(error) = value.downcast_ref::<tokio::time::error::Elapsed>() {
+    if let Some(error) = value.downcast_ref::<Elapsed>() {
         return Some(error);
     }
     if let Some(error) = value.downcast_ref::<io::Error>() {

@@ -19,7 +19,11 @@ impl ReqwestFacts {
         let error = link.downcast_ref::<::reqwest::Error>()?;
         Some(Self {
             timeout: error.is_timeout(),
+            // The browser does not say.
+            #[cfg(not(all(target_arch = "wasm32", target_os = "unknown")))]
             dns: error.is_dns(),
+            #[cfg(all(target_arch = "wasm32", target_os = "unknown"))]
+            dns: false,
         })
     }
 

@@ -5,6 +5,7 @@ use super::link::{BodyReader, Link};
 use super::of_hyper;
 use crate::error::{AttemptTimeout, IncompleteBody};
 use crate::resume::Interrupted;
+use crate::runtime::Elapsed;
 use crate::{Class, ErrorKind, RateLimited, Reach};
 use http_retry_core::adapter::{is_refusal_by_proxy, is_refusal_to_connect};
 use std::error::Error;
@@ -32,7 +33,7 @@ pub(super) fn read(link: &(dyn Error + 'static), answered: bool) -> Link {
     if let Some(read) = of_hyper::read(link, answered) {
         return read;
     }
-    if link.is::<tokio::time::error::Elapsed>() {
+    if link.is::<Elapsed>() {
         return Link::Kind(ErrorKind::Timeout);
     }
     link.downcast_ref::<io::Error>()
@@ -55,6 +56,11 @@ fn read_text(link: &(dyn Error + 'static), answered: bool) -> Link {
         "dns error" => Link::Resolving,
         // A buffer passes on the error of the service behind it, which was not ready for the request.
         text if text.starts_with("buffered service failed: ") => Link::Unsent,
+        // The one error of `fetch`, whatever has failed: a connection, or what the page may see of another site (Fetch
+        // Standard, "network error"). reqwest passes it on as text.
+        text if text.starts_with("JsValue(TypeError") => {
+            Link::Judged(ErrorKind::Other, Class::Transient, Reach::Ambiguous)
+        }
         text => of_hyper::read_text(text, answered),
     }
 }

@@ -36,6 +36,20 @@ fn io_errors_by_kind() {
     assert_eq!(kind(io::ErrorKind::PermissionDenied), ErrorKind::Other);
 }
 
+/// In the browser, reqwest passes on why `fetch` failed as text.
+#[test]
+fn a_failed_fetch_may_have_been_processed() {
+    let outcome = |text: &'static str| {
+        let error: BoxError = Wrapped(text.into()).into();
+        let outcome = outcome_of(&RetryPolicy::background(), &error, false);
+        (outcome.class(), outcome.reach())
+    };
+    let failed = "JsValue(TypeError: Failed to fetch\nTypeError: Failed to fetch)";
+    assert_eq!(outcome(failed), (Class::Transient, Reach::Ambiguous));
+    let aborted = "JsValue(AbortError: The user aborted a request.)";
+    assert_eq!(outcome(aborted), (Class::Permanent, Reach::Ambiguous));
+}
+
 #[test]
 fn the_payload_of_an_io_error_is_read() {
     let timeout = AttemptTimeout::new(std::time::Duration::from_secs(1));

@@ -1,0 +1,48 @@
+//! Responses of reqwest in the browser, which cannot be taken apart: the layer sees their head, and drops them or hands
+//! them over.
+
+use super::responses::{KeepsReqwest, Responses};
+use ::reqwest::Response;
+use http::{Extensions, HeaderMap, StatusCode};
+use http_retry_core::adapter::{BodyPart, Inspected, warn_of_setting};
+use std::sync::Once;
+use std::task::{Context, Poll};
+
+#[diagnostic::do_not_recommend]
+impl<A: KeepsReqwest> Responses<Response> for A {
+    const GIVES_BACK: bool = false;
+
+    type Kept = Response;
+    type Open = Response;
+
+    #[inline]
+    fn keep(response: Response) -> Response {
+        response
+    }
+
+    fn head(kept: &Response) -> Option<(StatusCode, &HeaderMap)> {
+        Some((kept.status(), kept.headers()))
+    }
+
+    fn url(kept: &Response) -> Option<&str> {
+        Some(kept.url().as_str())
+    }
+
+    fn extensions_mut(_: &mut Response) -> Option<&mut Extensions> {
+        None
+    }
+
+    fn poll_read(
+        _: &mut Response,
+        part: &mut BodyPart,
+        _: &mut usize,
+        _: &mut Context<'_>,
+    ) -> Poll<Inspected> {
+        static READ: Once = Once::new();
+        if !matches!(part, BodyPart::Rest(_)) {
+            READ.call_once(|| warn_of_setting("reqwest in the browser", "bodies are not read"));
+        }
+        // Never `AtTheEnd`: an unread body must not be taken for an empty one.
+        Poll::Ready(Inspected::Enough)
+    }
+}
