@@ -1,4 +1,4 @@
-# The step `wasm` of `.ci/run`, which sources this file: what runs in a browser is built for wasm32-unknown-unknown.
+# The steps for wasm32-unknown-unknown of `.ci/run`, which sources this file: what runs in a browser is built, and runs there.
 # shellcheck shell=bash
 
 wasm_target=wasm32-unknown-unknown
@@ -63,10 +63,22 @@ wasm_cargo() {
         "$cargo" "${arguments[@]}" -Zbuild-std=std,panic_abort
 }
 
-# The crates that decide, with what their users may choose.
+# The crates that decide, with what their users may choose, and the adapters, which are linted: their lines for the browser
+# are seen by no other step.
 wasm() {
-    local way=$1
+    local way=$1 set
     wasm_cargo "$way" build --quiet -p http-retry-core -p http-retry-rules -p http-retry-dialects -p http-retry-services \
         -p http-retry-config -p http-retry-testing \
         --features http-retry-core/serde,http-retry-core/tracing,http-retry-core/metrics,http-retry-rules/json
+    for set in "" reqwest "hyper,http2,llm,metrics,reqwest,serde,testing,tracing"; do
+        echo "http-retry: ${set:-none}"
+        RUSTFLAGS="-D warnings" wasm_cargo "$way" check --quiet -p http-retry --no-default-features --features "$set"
+    done
+}
+
+# The tests of the middleware in a headless browser: wasm_page WAY BROWSER
+wasm_page() {
+    wasm_cargo "$1" build --quiet --locked --manifest-path tests/browser/Cargo.toml --lib
+    cargo run --quiet --locked --manifest-path tests/browser/Cargo.toml --target-dir target/browser -- \
+        "$2" "target/wasm/$wasm_target/debug/browser.wasm"
 }
