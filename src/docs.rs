@@ -25,6 +25,9 @@ pub mod faq {}
 #[doc = include_str!("docs/clients.md")]
 pub mod clients {}
 
+#[doc = include_str!("docs/browser.md")]
+pub mod browser {}
+
 #[doc = include_str!("docs/gate.md")]
 #[doc = include_str!("docs/charts/V.svg")]
 pub mod gate {}

@@ -80,6 +80,7 @@
 //! | [`docs::faq`] | short answers to what newcomers ask |
 //! | [`docs::guide`] | every setting by task, and how to read a report during an outage |
 //! | [`docs::clients`] | the lines for kube, octocrab, tonic, alloy, async-openai, axum and others |
+//! | [`docs::browser`] | what differs in a page or a worker |
 //! | [`docs::config`] | every key of the document that an operator edits |
 //! | [`docs::dialects`] | services whose status code is not enough, and rows of your own |
 //! | [`docs::gate`] | how all calls wait together at a rate limit, and when to turn that off |
