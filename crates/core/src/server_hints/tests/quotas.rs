@@ -7,7 +7,7 @@ const UNKNOWN: (&str, &str) = ("x-rate-limit-reset-tokens", "55");
 const RESET: (&str, &str) = ("x-ratelimit-reset", "30");
 
 /// A status, its lines, and the delay in milliseconds.
-const DELAYS: [(u16, Lines<'_>, Option<u128>); 19] = [
+const DELAYS: [(u16, Lines<'_>, Option<u128>); 20] = [
     (500, &[RESET], None),
     (429, &[RESET], Some(30_000)),
     (500, &[RESET, ("x-ratelimit-remaining", "0")], Some(30_000)),
@@ -16,6 +16,11 @@ const DELAYS: [(u16, Lines<'_>, Option<u128>); 19] = [
     (
         429,
         &[RESET, ("x-ratelimit-remaining", "many")],
+        Some(30_000),
+    ),
+    (
+        429,
+        &[RESET, ("x-ratelimit-remaining", "7 calls")],
         Some(30_000),
     ),
     (503, &[UNKNOWN], None),
