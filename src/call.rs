@@ -12,7 +12,7 @@ pub(crate) use client::{AttemptResult, Client, Sends, http_error_facts};
 pub(crate) use drive::{carry_on, drive};
 pub(crate) use http_retry_core::adapter::ErrorFacts;
 
-use crate::client::requests::{RequestEdit, Requests};
+use crate::client::requests::Requests;
 use crate::client::responses::Responses;
 use crate::engine::Engine;
 use crate::error::{AttemptTimeout, LayerError, RequestFailed};
@@ -342,26 +342,12 @@ impl<C: Client> Kept for Saved<C> {
     }
 
     fn change(&mut self, changes: Changes<'_>) -> Result<(), StopReason> {
-        let Changes {
-            set,
-            rebase,
-            rewrite,
-            ..
-        } = changes;
         let Some(saved) = &mut self.0 else {
             return Err(StopReason::BodyNotReplayable);
         };
-        let edit = RequestEdit {
-            set,
-            rebase,
-            rewrite,
-            ..RequestEdit::default()
-        };
-        if !C::Requests::edit(saved, edit) {
+        if !C::Requests::change(saved, changes) {
             return Err(StopReason::NotRetryable);
         }
-        // From now on a cut attempt that is still being sent cannot take bytes of a shared body from the next one.
-        C::Requests::next_in_turn(saved);
         Ok(())
     }
 }

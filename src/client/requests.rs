@@ -3,7 +3,7 @@
 use super::replay::{FirstMeasure, Measure, Replay};
 use super::saved_headers::SavedHeaders;
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
-use http_retry_core::adapter::{self, Rebase, RewriteWith, authority_of_url, public_authority};
+use http_retry_core::adapter::{self, Changes, authority_of_url, public_authority};
 use std::borrow::Cow;
 
 /// A strategy for saving the parts that later attempts of a request are made from:
@@ -54,35 +54,17 @@ pub trait Requests<Q>: sealed::Sealed + Clone + Send + 'static {
     #[doc(hidden)]
     fn may_be_head_alone(saved: &Self::Saved) -> bool;
 
-    /// Makes this the next attempt: earlier ones are over, whatever their client still does with them.
+    /// Changes the request for the next attempt. Returns `false` if that cannot be done. Earlier attempts are over,
+    /// whatever their client still does with them.
     #[doc(hidden)]
-    fn next_in_turn(saved: &mut Self::Saved);
+    fn change(saved: &mut Self::Saved, changes: Changes<'_>) -> bool;
 
-    /// Edits the request for the attempts to come. Returns `false` if that cannot be done.
+    /// Sends the attempts to come to the URL that the start of a download came from, after redirects, without these
+    /// headers if it is another server. Only clients that follow redirects report such a URL.
     #[doc(hidden)]
-    fn edit(saved: &mut Self::Saved, edit: RequestEdit<'_>) -> bool;
-}
-
-/// An edit of a request before it is sent again.
-#[doc(hidden)]
-#[derive(Default)]
-pub struct RequestEdit<'a> {
-    /// Headers that replace those of the same name.
-    pub(crate) set: Option<&'a HeaderMap>,
-    /// The rebase of the URI onto another service.
-    pub(crate) rebase: Option<&'a Rebase>,
-    /// The URL that the start of a download came from, after redirects, and the headers that are credentials. Only
-    /// clients that follow redirects report such a URL.
-    #[cfg_attr(
-        not(feature = "reqwest"),
-        expect(
-            dead_code,
-            reason = "only clients that follow redirects tell such a URL"
-        )
-    )]
-    pub(crate) pinned: Option<(&'a str, &'a [HeaderName])>,
-    /// A function of headers and body that returns another body.
-    pub(crate) rewrite: Option<&'a mut RewriteWith<'a>>,
+    fn pin(saved: &mut Self::Saved, url: &str, credentials: &[HeaderName]) {
+        let _ = (saved, url, credentials);
+    }
 }
 
 pub(crate) use http_retry_core::adapter::SaveOptions;
@@ -177,12 +159,13 @@ impl<B: 'static, C: Bodies<B>> Requests<http::Request<B>> for C {
         saved.body.measure() == Measure::AtItsEnd
     }
 
-    fn next_in_turn(saved: &mut Self::Saved) {
-        saved.body.next_in_turn();
-    }
-
-    fn edit(saved: &mut Self::Saved, edit: RequestEdit<'_>) -> bool {
-        saved.edit(edit)
+    fn change(saved: &mut Self::Saved, changes: Changes<'_>) -> bool {
+        let is_changed = saved.change(changes);
+        if is_changed {
+            // A cut attempt that is still being sent cannot take bytes of a shared body from the next one.
+            saved.body.next_in_turn();
+        }
+        is_changed
     }
 }
 
@@ -234,15 +217,15 @@ impl<K: Replay> SavedRequest<K> {
                 .can_replay(answered && !is_all(announced, self.body.bytes_read()))
     }
 
-    fn edit(&mut self, edit: RequestEdit<'_>) -> bool {
-        let RequestEdit {
+    fn change(&mut self, changes: Changes<'_>) -> bool {
+        let Changes {
             set,
             rebase,
             rewrite,
             ..
-        } = edit;
+        } = changes;
         let rebased = rebase.and_then(|rebase| Some((rebase, rebase.of(&self.uri)?)));
-        // Unpacking the headers is the expensive part of an edit.
+        // Unpacking the headers is the expensive part of a change.
         if set.is_none() && rebased.is_none() && rewrite.is_none() {
             return true;
         }

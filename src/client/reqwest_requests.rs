@@ -7,13 +7,11 @@
 mod streams;
 
 use super::replay::CloneBody;
-use super::requests::{
-    Head, Headers, RequestEdit, Requests, SaveOptions, Target, is_all, replace_headers,
-};
+use super::requests::{Head, Headers, Requests, SaveOptions, Target, is_all, replace_headers};
 use super::saved_headers::SavedHeaders;
 use ::reqwest::{Body, Request, Url};
 use http::{Extensions, HeaderMap, HeaderName, Uri};
-use http_retry_core::adapter::Rebase;
+use http_retry_core::adapter::{Changes, Rebase};
 use std::fmt;
 use streams::{Stream, body_of, copy_sent_parts, record};
 
@@ -139,12 +137,19 @@ impl Requests<Request> for CloneBody {
         saved.stream.is_none() && body.is_none_or(<[u8]>::is_empty)
     }
 
-    fn next_in_turn(saved: &mut SavedReqwest) {
-        saved.stream.iter_mut().for_each(Stream::next_in_turn);
+    fn change(saved: &mut SavedReqwest, changes: Changes<'_>) -> bool {
+        let is_changed = saved.change(changes);
+        if let Some(stream) = saved.stream.as_mut().filter(|_| is_changed) {
+            // A cut attempt that is still being sent cannot take bytes of a shared body from the next one.
+            stream.next_in_turn();
+        }
+        is_changed
     }
 
-    fn edit(saved: &mut SavedReqwest, edit: RequestEdit<'_>) -> bool {
-        saved.edit(edit)
+    fn pin(saved: &mut SavedReqwest, url: &str, credentials: &[HeaderName]) {
+        let mut headers = saved.headers.clone().into_map();
+        pin(saved.request.url_mut(), &mut headers, url, credentials);
+        saved.headers = SavedHeaders::new(&headers);
     }
 }
 
@@ -170,21 +175,18 @@ impl SavedReqwest {
         })
     }
 
-    fn edit(&mut self, edit: RequestEdit<'_>) -> bool {
-        let RequestEdit {
+    fn change(&mut self, changes: Changes<'_>) -> bool {
+        let Changes {
             set,
             rebase,
-            pinned,
             rewrite,
-        } = edit;
+            ..
+        } = changes;
         let rebased = rebase.and_then(|rebase| rebase_url(self.request.url(), rebase));
-        if set.is_none() && rebased.is_none() && pinned.is_none() && rewrite.is_none() {
+        if set.is_none() && rebased.is_none() && rewrite.is_none() {
             return true;
         }
         let mut headers = self.headers.clone().into_map();
-        if let Some((url, credentials)) = pinned {
-            pin(self.request.url_mut(), &mut headers, url, credentials);
-        }
         // Strip the headers of the first service before those for the new one are set.
         if let Some((rebase, at, url)) = rebased {
             *self.request.url_mut() = url;

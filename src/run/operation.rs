@@ -2,13 +2,13 @@
 
 use crate::call::{AttemptResult, Client, ErrorFacts, Sends};
 use crate::client::error_chain::{outcome_of, redirect_signs};
-use crate::client::requests::{Head, RequestEdit, Requests, SaveOptions, sealed::Sealed};
+use crate::client::requests::{Head, Requests, SaveOptions, sealed::Sealed};
 use crate::client::responses::Opaque;
 use crate::policy::Verdict;
 use crate::runtime::MaybeSend;
 use crate::{Attempt, ErrorKind, Outcome, RetryPolicy};
 use http::{Extensions, HeaderMap};
-use http_retry_core::adapter::{OutcomeExt, RedirectSigns};
+use http_retry_core::adapter::{Changes, OutcomeExt, RedirectSigns};
 use http_retry_core::attempt::AttemptHandle;
 use std::any::type_name;
 use std::future::Future;
@@ -106,10 +106,8 @@ impl Requests<()> for Repeatable {
         true
     }
 
-    fn next_in_turn((): &mut ()) {}
-
-    fn edit((): &mut (), edit: RequestEdit<'_>) -> bool {
-        edit.rewrite.is_none()
+    fn change((): &mut (), changes: Changes<'_>) -> bool {
+        changes.rewrite.is_none()
     }
 }
 

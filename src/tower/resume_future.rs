@@ -3,7 +3,7 @@
 use super::marker::Wrapped;
 use super::service::Retry;
 use crate::client::error_chain::{walk, without_url};
-use crate::client::requests::{RequestEdit, Requests};
+use crate::client::requests::Requests;
 use crate::client::responses::Responses;
 use crate::client::resumable::{Resumable, is_redirected, mark_other_origin};
 use crate::resume::ResumedBody;
@@ -156,11 +156,7 @@ where
         let start = self.start.as_deref().filter(|_| self.redirected);
         if let Some(start) = start {
             let credentials = rest.credentials();
-            let edit = RequestEdit {
-                pinned: Some((start, &credentials)),
-                ..RequestEdit::default()
-            };
-            C::edit(&mut saved, edit);
+            C::pin(&mut saved, start, &credentials);
         }
         // Never the last: any number of breaks may follow.
         let (mut request, saved) = C::restore(saved, false);

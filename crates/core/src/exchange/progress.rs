@@ -16,7 +16,7 @@ use crate::policy::ext::PolicyExt;
 use crate::policy::outcome::earlier::EarlierRequests;
 use crate::policy::outcome::ext::OutcomeExt;
 use crate::policy::rules::OnExhausted;
-use crate::policy::session::Next;
+use crate::policy::session::Decision;
 use crate::policy::session::ext::SessionExt;
 use crate::policy::{
     Attempt, Class, ErrorBody, ErrorKind, Moment, Outcome, RequestFacts, RetrySession, StopReason,
@@ -72,7 +72,6 @@ pub(super) struct Progress {
     pub(super) moved_from: Option<Box<MovedFrom>>,
     /// The time for which the gate stays shut, if that ended the request.
     pub(super) shut_for: Option<Duration>,
-    stopped: StopReason,
 }
 
 /// A copy of a request's head that outlives the request.
@@ -152,7 +151,6 @@ impl Exchange {
             paid: None,
             moved_from: None,
             shut_for: None,
-            stopped: StopReason::Succeeded,
             engine,
             route,
         }
@@ -205,19 +203,13 @@ impl Progress {
         Attempt::new(self.recorder.number(), timeout)
     }
 
-    /// Carries out what follows from an outcome on the state that requests share, and returns what is left for the
-    /// adapter.
-    pub(super) fn carry_out(&mut self, next: Next) -> Todo {
-        match next {
-            Next::Read(part) => self.body_need(part),
-            Next::Retry(plan) => self.withdraw(plan),
-            Next::Finish(why) => self.end(why),
+    /// Applies the session's decision to the state that requests share, and returns what the adapter must do.
+    pub(super) fn apply(&mut self, decision: Decision) -> Todo {
+        match decision {
+            Decision::Read(part) => self.body_need(part),
+            Decision::Retry(plan) => self.pay_for(plan),
+            Decision::Finish(_) => Todo::Done,
         }
-    }
-
-    pub(super) fn end(&mut self, why: StopReason) -> Todo {
-        self.stopped = why;
-        Todo::Done
     }
 
     /// Judges the end of an attempt.
@@ -233,7 +225,7 @@ impl Progress {
         // The limit is over with the attempt, even if the answer is still read.
         self.timer = None;
         self.error_type = None;
-        let (outcome, is_answered) = match *end {
+        let (outcome, has_response) = match *end {
             End::Value => (Outcome::success(), true),
             End::Response {
                 status,
@@ -267,13 +259,13 @@ impl Progress {
         };
         let line = self.session.request();
         let earlier = self.earlier_requests(mark, signs);
-        let outcome = outcome.after_others(earlier).for_request(line.as_deref());
+        let mut outcome = outcome.after_others(earlier).for_request(line.as_deref());
         if judged.is_none() && self.session.accepts_unseen(&outcome) {
             return self.succeed(outcome);
         }
-        self.judge(kept, outcome, is_answered, |session, outcome, at| {
-            session.judge_end(outcome, judged, at)
-        })
+        let at = self.prepare_decision(kept, has_response);
+        let decision = self.session.judge_end(&mut outcome, judged, at);
+        self.settle(kept, decision, outcome, at)
     }
 
     /// Ends the request with a success that nothing looks at.
@@ -290,7 +282,7 @@ impl Progress {
         self.last = outcome.without_head();
         self.end_permits(&outcome);
         self.record(outcome, Some(StopReason::Succeeded));
-        self.end(StopReason::Succeeded)
+        Todo::Done
     }
 
     /// Judges the last outcome again, by what was found in its body.
@@ -320,10 +312,10 @@ impl Progress {
             Found::Broken(broken) => {
                 self.broken = Some(Box::new(ErrorBody::of_words(&broken.words)));
                 let line = self.session.request();
-                let outcome = broken.outcome.for_request(line.as_deref());
-                self.judge(kept, outcome, true, |session, outcome, at| {
-                    session.judge_end(outcome, None, at)
-                })
+                let mut outcome = broken.outcome.for_request(line.as_deref());
+                let at = self.prepare_decision(kept, true);
+                let decision = self.session.judge_end(&mut outcome, None, at);
+                self.settle(kept, decision, outcome, at)
             }
             Found::Late(text, can_report) => self.timed_out(kept, text, None, can_report),
         }
@@ -344,43 +336,42 @@ impl Progress {
         if let Some(verdict) = verdict {
             outcome = outcome.judged(verdict);
         }
-        let is_answered = head.is_some();
-        self.judge(kept, outcome, is_answered, RetrySession::judge_body)
+        let at = self.prepare_decision(kept, head.is_some());
+        let decision = self.session.judge_body(&mut outcome, at);
+        self.settle(kept, decision, outcome, at)
     }
 
-    /// Lets the session judge an outcome. Reports it to the gate, the budget and the report if the verdict is final.
-    fn judge(
+    /// Reports a judged outcome to the gate, the budget and the report if the decision is final, and applies it.
+    fn settle(
         &mut self,
         kept: &impl Kept,
-        mut outcome: Outcome<'_>,
-        is_answered: bool,
-        decide: impl FnOnce(&mut RetrySession, &mut Outcome<'_>, Moment) -> Next,
+        decision: Decision,
+        outcome: Outcome<'_>,
+        at: Moment,
     ) -> Todo {
-        self.prepare_decision(kept, is_answered);
-        let at = self.engine.runtime.moment();
-        let next = decide(&mut self.session, &mut outcome, at);
         (self.last, self.at) = (outcome.without_head(), at);
         // If the body is read first, the verdict may change, so nothing is counted yet.
-        if matches!(next, Next::Read(_)) {
+        if matches!(decision, Decision::Read(_)) {
             self.hold_at_the_gate(&outcome);
         } else {
             let hints = self.session.hints();
             let outcome = outcome.with_hints(&hints);
             self.end_permits(&outcome);
-            self.record(outcome, next.end());
+            self.record(outcome, decision.end());
         }
         // The text of a broken body is here already.
-        let needs_text = matches!(next, Next::Read(BodyPart::Start(_)));
+        let needs_text = matches!(decision, Decision::Read(BodyPart::Start(_)));
         match self.broken.take_if(|_| needs_text) {
             Some(text) => self.judge_body(kept, None, Some(&text), None),
-            None => self.carry_out(next),
+            None => self.apply(decision),
         }
     }
 
-    /// Updates the facts of the request that the session decides by.
-    pub(super) fn prepare_decision<K: Kept>(&mut self, kept: &K, is_answered: bool) {
-        self.session.set_replayable(kept.is_whole(is_answered));
+    /// Updates the facts of the request that the session decides by, and returns the moment of the decision.
+    pub(super) fn prepare_decision<K: Kept>(&mut self, kept: &K, has_response: bool) -> Moment {
+        self.session.set_replayable(kept.is_whole(has_response));
         self.resolve_targets(K::can_move());
+        self.engine.runtime.moment()
     }
 
     /// Counts an attempt that has ended in the budgets and the report. `end` is why the request ends with it, if it does.
@@ -444,20 +435,21 @@ impl Progress {
 
     /// Closes the report, and returns what the caller gets.
     pub(super) fn finish(&mut self) -> Ending {
-        let now = match self.stopped {
+        let why = self.session.stop_reason();
+        let now = match why {
             // Judged just now.
             StopReason::Succeeded => self.at.now,
             _ => self.engine.runtime.now(),
         };
         let ends_with = self.session.ends_with().clone();
-        // `stopped` closes the report, which must say that no server sent the response.
+        // Before the report is closed, which must say that no server sent the response.
         if matches!(ends_with, OnExhausted::Respond(_)) {
             self.recorder.responds_itself();
         }
         let service = self.recorder.service();
-        let end = (self.stopped, self.session.stopped_by());
+        let end = (why, self.session.stopped_by());
         let report = self.recorder.stopped(end, now, &self.budget);
-        if self.stopped == StopReason::RedirectsUnknown {
+        if why == StopReason::RedirectsUnknown {
             self.engine.redirects.warn_of_the_missing_setting();
         }
         let with = match (ends_with, &report, &self.head) {

@@ -9,7 +9,7 @@ use crate::policy::bodies::BodyPart;
 use crate::policy::framing::frame_body;
 use crate::policy::outcome::earlier::EarlierRequests;
 use crate::policy::outcome::ext::OutcomeExt;
-use crate::policy::session::Next;
+use crate::policy::session::Decision;
 use crate::policy::session::ext::SessionExt;
 use crate::policy::session::plan::Server;
 use crate::policy::{Attempt, ErrorBody, ErrorKind, Outcome, RetryPlan, RetrySession, StopReason};
@@ -87,7 +87,7 @@ fn has_room(kept: &impl Kept, plan: &RetryPlan) -> bool {
 
 impl Progress {
     /// Pays for a planned retry. The wait for a fleet is bounded by the fleet's limit and the request's deadline.
-    pub(super) fn withdraw(&mut self, plan: RetryPlan) -> Todo {
+    pub(super) fn pay_for(&mut self, plan: RetryPlan) -> Todo {
         match self.route.ask(plan, &self.budget, self.at.now) {
             PaymentResult::Paid(paid) => self.paid(paid),
             PaymentResult::Refused => self.refused(),
@@ -113,8 +113,8 @@ impl Progress {
 
     fn refused(&mut self) -> Todo {
         let outcome = self.last;
-        let next = self.session.refused(&outcome, self.at);
-        self.after_cut(next)
+        let decision = self.session.refused(&outcome, self.at);
+        self.after_cut(decision)
     }
 
     /// Decides what follows an attempt, or an answer, that was not there in time. `earlier` is `None` if the head of
@@ -126,7 +126,7 @@ impl Progress {
         earlier: Option<EarlierRequests>,
         can_report: bool,
     ) -> Todo {
-        let is_answered = earlier.is_none();
+        let has_response = earlier.is_none();
         let text = ErrorBody::of_words(text);
         let line = self.session.request();
         let outcome = Outcome::error(ErrorKind::Timeout).with_body(&text);
@@ -135,37 +135,36 @@ impl Progress {
             None => outcome.after_a_response(),
         };
         let mut outcome = outcome.for_request(line.as_deref());
-        self.prepare_decision(kept, is_answered);
+        let at = self.prepare_decision(kept, has_response);
         // The attempt counts as ended at its gates, even if it continues because nothing can report the timeout.
         self.leave_gates();
-        let at = self.engine.runtime.moment();
-        let next = match self.session.judge_cut(&mut outcome, at) {
+        let decision = match self.session.judge_cut(&mut outcome, at) {
             // Before it is paid for and the attempt dropped: there may be nothing else to return.
-            Next::Retry(plan) if !has_room(kept, &plan) => {
+            Decision::Retry(plan) if !has_room(kept, &plan) => {
                 self.session.fail(StopReason::NotRetryable);
-                Next::Finish(StopReason::NotRetryable)
+                Decision::Finish(StopReason::NotRetryable)
             }
-            next => next,
+            decision => decision,
         };
         (self.last, self.at) = (outcome.without_head(), at);
         self.error_type = None;
-        let may_stay = !can_report && !is_answered;
+        let may_stay = !can_report && !has_response;
         self.cut = Some(Box::new(CutAttempt { text, may_stay }));
-        self.after_cut(next)
+        self.after_cut(decision)
     }
 
-    /// Carries out what follows from an attempt. One that was cut is recorded with its end, or goes on.
-    fn after_cut(&mut self, next: Next) -> Todo {
-        let is_end = !matches!(next, Next::Retry(_));
+    /// Applies the decision on an attempt. One that was cut is recorded with its end, or goes on.
+    fn after_cut(&mut self, decision: Decision) -> Todo {
+        let is_end = !matches!(decision, Decision::Retry(_));
         if let Some(cut) = self.cut.take_if(|_| is_end) {
             if cut.may_stay {
                 self.limit.iter_mut().for_each(Limit::ignore);
                 return Todo::Stay;
             }
             let outcome = self.last.with_body(&cut.text);
-            self.record(outcome, next.end());
+            self.record(outcome, decision.end());
         }
-        self.carry_out(next)
+        self.apply(decision)
     }
 
     /// Changes the request as planned, and reports the retry.
@@ -325,7 +324,7 @@ impl Progress {
         self.paid = None;
         self.waiting = Awaited::Nothing;
         self.session.fail(why);
-        self.end(why)
+        Todo::Done
     }
 
     /// Moves the request to another service, if the plan names one, and returns the rebase of its URI.

@@ -6,136 +6,27 @@ use super::request_facts::{RequestFacts, RequestLine};
 use super::settings::RetryOverride;
 use super::worst_case::limited;
 use crate::policy::RetryPolicy;
-use crate::policy::decision::{DelaySource, RetryPlan, StopReason};
-use crate::policy::moment::{Moment, millis, nanos, splitmix64, uniform};
+use crate::policy::decision::{RetryPlan, StopReason};
+use crate::policy::moment::{Moment, millis};
 use crate::policy::outcome::Outcome;
-use crate::policy::rules::{DecidedBy, ServerDelays};
+use crate::policy::rules::DecidedBy;
 use crate::server_hints::ServerHints;
 use http::{HeaderMap, Method};
 use judging::Reading;
 use std::sync::Arc;
 use std::time::Duration;
 
+mod delay;
 pub(crate) mod ext;
 mod judging;
 pub(crate) mod plan;
 mod refusal;
 
+pub(in crate::policy) use delay::{MIN_UNPAID_WAIT, longest_spread};
+pub(crate) use judging::Decision;
+pub(crate) use plan::Server;
 pub(in crate::policy) use refusal::MIN_GATED_WAIT;
 pub(crate) use refusal::Refusal;
-
-/// The least wait before an attempt that no token pays for and no rule sets the delay of. A server that asks for less
-/// has not said when to come back: nothing else would bound the attempts.
-pub(in crate::policy) const MIN_UNPAID_WAIT: Duration = Duration::from_millis(100);
-
-/// The longest random delay that is added to a wait that the server asks for.
-const MAX_SPREAD: Duration = Duration::from_secs(10);
-
-/// The divisor of a server's wait that gives the most a spread adds: one in five.
-const SPREAD_PART: u32 = 5;
-
-type Delay = (Duration, DelaySource);
-
-/// An outcome, with the time and the policy that it is judged by.
-#[derive(Clone, Copy)]
-struct Evaluation<'a> {
-    outcome: &'a Outcome<'a>,
-    moment: Moment,
-    by: DecidedBy,
-    /// The policy in charge.
-    policy: &'a RetryPolicy,
-}
-
-impl RetrySession {
-    /// Returns the policy's own delay before the nth attempt of its kind.
-    fn backoff(&self, n: u32, evaluation: &Evaluation<'_>) -> Duration {
-        let backoff = &evaluation.policy.0.backoff;
-        backoff.delay_after(self.counts.previous, n, evaluation.moment.random)
-    }
-
-    /// Returns the policy's own delay before an attempt that costs nothing, if the server asks for no wait.
-    fn unpaid_backoff(&self, n: u32, evaluation: &Evaluation<'_>) -> Duration {
-        self.backoff(n, evaluation).max(MIN_UNPAID_WAIT)
-    }
-
-    /// Returns the longer of the policy's own delay and the one that the server asks for, plus a spread on the latter,
-    /// if there is time for it.
-    fn delay(
-        &self,
-        own: Duration,
-        requested: Option<Duration>,
-        evaluation: &Evaluation<'_>,
-    ) -> Result<Delay, StopReason> {
-        let accepted = accepted_delay(requested.unwrap_or_default(), evaluation.policy)?;
-        let server_delay = accepted.unwrap_or_default();
-        // The policy's own delay has its jitter already; only the server's is the same for all of its clients. The
-        // spread comes on top, so that no client comes back earlier than the server asked.
-        let delay = own
-            .max(server_delay)
-            .saturating_add(spread(server_delay, evaluation.moment.random));
-        let source = if server_delay > own {
-            DelaySource::Server
-        } else {
-            DelaySource::Own
-        };
-        self.in_time((delay, source), evaluation)
-    }
-
-    fn in_time(&self, delay: Delay, evaluation: &Evaluation<'_>) -> Result<Delay, StopReason> {
-        let due = evaluation.moment.now.saturating_add(delay.0);
-        let deadline = self.deadline_by(evaluation.policy);
-        // An attempt that starts at the deadline has no time left, so the request ends now, not after a useless wait.
-        if deadline.is_some_and(|deadline| due >= deadline) {
-            Err(StopReason::DeadlineExceeded)
-        } else {
-            Ok(delay)
-        }
-    }
-}
-
-/// Returns the part of a server's delay that counts under the policy, or `None` if the policy ignores such delays.
-fn accepted_delay(
-    requested: Duration,
-    policy: &RetryPolicy,
-) -> Result<Option<Duration>, StopReason> {
-    let settings = &policy.0;
-    let most = settings.max_server_delay.unwrap_or(Duration::MAX);
-    match settings.rules.server_delays {
-        // An earlier retry would ignore the server, a longer wait the caller.
-        ServerDelays::Respect if requested > most => Err(StopReason::ServerDelayTooLong),
-        ServerDelays::Respect => Ok(Some(requested)),
-        ServerDelays::Clamp => Ok(Some(requested.min(most))),
-        ServerDelays::Ignore => Ok(None),
-    }
-}
-
-/// Returns `true` if a server that asks for this wait has said when to come back.
-fn is_worth_a_wait(asked: Duration) -> bool {
-    asked >= MIN_UNPAID_WAIT
-}
-
-/// Returns a random extra on top of a server's wait, so that clients with the same wait do not all come back at once.
-fn spread(server_delay: Duration, random: u64) -> Duration {
-    random_part(longest_spread(server_delay), random)
-}
-
-/// Returns a random part of a duration.
-fn random_part(most: Duration, random: u64) -> Duration {
-    // Not `random` itself, which draws the backoff: the two would rise and fall together.
-    nanos(uniform(splitmix64(random), most.as_nanos()))
-}
-
-/// Returns the most that a spread adds to a server's wait.
-pub(in crate::policy) fn longest_spread(server_delay: Duration) -> Duration {
-    let part = server_delay.checked_div(SPREAD_PART).unwrap_or_default();
-    part.min(MAX_SPREAD)
-}
-
-#[cfg(test)]
-mod tests;
-
-pub(crate) use judging::Next;
-pub(crate) use plan::Server;
 
 /// The state of one request: its retries so far, and its deadline.
 ///
@@ -384,7 +275,7 @@ impl RetrySession {
     /// idempotence, server delay, deadline. The budget comes last, with the plan.
     #[inline]
     pub fn plan(&self, outcome: &Outcome<'_>, moment: Moment) -> Result<RetryPlan, StopReason> {
-        self.judge(outcome, moment).map_err(|stop| stop.why)
+        self.plan_or_stop(outcome, moment).map_err(|stop| stop.why)
     }
 
     /// Counts a paid plan. Counting it twice has no further effect.
@@ -497,3 +388,6 @@ impl RetrySession {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -276,7 +276,7 @@ fn a_rule_that_no_success_can_meet_is_not_asked_about_one() {
         let outcome = policy.classify(outcome);
         assert_eq!(outcome.class(), Class::Success, "{status}");
         let session = policy.session(RequestFacts::operation(), moment.now);
-        let stop = session.judge(&outcome, moment).unwrap_err();
+        let stop = session.plan_or_stop(&outcome, moment).unwrap_err();
         assert_eq!(stop.by, DecidedBy::Rule(rule), "{status}");
     }
     let only = RetryPolicy::builder().rule(Rule::when(NotFound).fail());

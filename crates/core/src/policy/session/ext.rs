@@ -49,7 +49,7 @@ impl SessionExt for RetrySession {
     }
 
     fn refused_by(&self, outcome: &Outcome<'_>, moment: Moment) -> Option<Arc<str>> {
-        let stop = self.judge(outcome, moment).err()?;
+        let stop = self.plan_or_stop(outcome, moment).err()?;
         self.cause_of(stop)
     }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// The decision on an outcome.
 #[derive(Debug)]
-pub(crate) enum Next {
+pub(crate) enum Decision {
     /// Read this part of the response's body, or the text of the error, then call [`RetrySession::judge_body`].
     Read(BodyPart),
     /// Ask the budget to pay for this retry.
@@ -22,7 +22,7 @@ pub(crate) enum Next {
     Finish(StopReason),
 }
 
-impl Next {
+impl Decision {
     /// Returns why the request ends, if it does.
     pub(crate) fn end(&self) -> Option<StopReason> {
         match self {
@@ -79,7 +79,7 @@ impl RetrySession {
         outcome: &mut Outcome<'_>,
         judged: Option<Verdict>,
         moment: Moment,
-    ) -> Next {
+    ) -> Decision {
         if let Some(verdict) = judged {
             *outcome = outcome.judged(verdict);
             let judged = *outcome;
@@ -95,13 +95,13 @@ impl RetrySession {
     }
 
     /// Judges an attempt that had no time left, in place: no response arrived whose body could be read.
-    pub(crate) fn judge_cut(&mut self, outcome: &mut Outcome<'_>, moment: Moment) -> Next {
+    pub(crate) fn judge_cut(&mut self, outcome: &mut Outcome<'_>, moment: Moment) -> Decision {
         *outcome = self.policy.classify(*outcome);
         self.decide(outcome, moment)
     }
 
     /// Takes the budget's refusal of the retry that followed from this outcome.
-    pub(crate) fn refused(&mut self, outcome: &Outcome<'_>, moment: Moment) -> Next {
+    pub(crate) fn refused(&mut self, outcome: &Outcome<'_>, moment: Moment) -> Decision {
         let refused = self.stop(StopReason::BudgetExhausted);
         // Only once: the retry that replaces it may be refused as well.
         let instead = if std::mem::replace(&mut self.was_refused, true) {
@@ -126,7 +126,7 @@ impl RetrySession {
         outcome: &mut Outcome<'a>,
         judged: Option<Outcome<'a>>,
         moment: Moment,
-    ) -> Next {
+    ) -> Decision {
         let by_head = judged.unwrap_or(*outcome);
         let needs_body = |judged: &Outcome<'_>| {
             self.needs_body(judged) || self.body_may_rule_out_retry(judged, moment)
@@ -144,12 +144,12 @@ impl RetrySession {
             self.reading = Reading::Whole {
                 then_start: needs_body,
             };
-            return Next::Read(BodyPart::Whole(bytes));
+            return Decision::Read(BodyPart::Whole(bytes));
         }
         if needs_body {
             self.reading = Reading::Start;
             self.provisional = self.refusal_by_head(&by_head, moment);
-            return Next::Read(BodyPart::Start(MAX_ERROR_BODY_BYTES));
+            return Decision::Read(BodyPart::Start(MAX_ERROR_BODY_BYTES));
         }
         let probe = match self.policy.streams() {
             Some(streams) if self.may_retry_a_success() => streams.hold(outcome),
@@ -157,7 +157,7 @@ impl RetrySession {
         };
         if let Some(probe) = probe {
             self.reading = Reading::Probe;
-            return Next::Read(BodyPart::Probe(probe));
+            return Decision::Read(BodyPart::Probe(probe));
         }
         self.decide(outcome, moment)
     }
@@ -167,16 +167,16 @@ impl RetrySession {
         // Rare, so the plan that is made in vain costs next to nothing.
         self.policy.may_be_overruled_by_body(outcome)
             && self
-                .judge(outcome, moment)
+                .plan_or_stop(outcome, moment)
                 .is_ok_and(|plan| plan.by == DecidedBy::Policy)
     }
 
     /// Judges an outcome again, in place, with what was read of its body. Only the start of a body makes the classifiers judge again.
-    pub(crate) fn judge_body(&mut self, outcome: &mut Outcome<'_>, moment: Moment) -> Next {
+    pub(crate) fn judge_body(&mut self, outcome: &mut Outcome<'_>, moment: Moment) -> Decision {
         match std::mem::take(&mut self.reading) {
             Reading::Whole { then_start: true } => {
                 self.reading = Reading::Start;
-                return Next::Read(BodyPart::Start(MAX_ERROR_BODY_BYTES));
+                return Decision::Read(BodyPart::Start(MAX_ERROR_BODY_BYTES));
             }
             Reading::Start => *outcome = self.policy.classify(*outcome),
             Reading::Nothing | Reading::Probe | Reading::Whole { .. } => {}
@@ -184,26 +184,26 @@ impl RetrySession {
         self.decide(outcome, moment)
     }
 
-    fn decide(&mut self, outcome: &Outcome<'_>, moment: Moment) -> Next {
+    fn decide(&mut self, outcome: &Outcome<'_>, moment: Moment) -> Decision {
         self.was_refused = false;
         self.provisional = None;
         // Read once here: the lookups below and `hints` share the result.
         let hints = outcome.server_hints(moment.wall);
-        let decided = self.judge(&outcome.with_hints(&hints), moment);
+        let decided = self.plan_or_stop(&outcome.with_hints(&hints), moment);
         **self.hints.get_or_insert_default() = hints;
         self.next(decided)
     }
 
-    fn next(&mut self, decided: Result<RetryPlan, Stop>) -> Next {
+    fn next(&mut self, decided: Result<RetryPlan, Stop>) -> Decision {
         match decided {
             Ok(plan) => {
                 self.last_decision_by = plan.by;
-                Next::Retry(plan)
+                Decision::Retry(plan)
             }
             Err(stop) => {
                 self.last_decision_by = stop.by;
                 self.stopped = Some(stop);
-                Next::Finish(stop.why)
+                Decision::Finish(stop.why)
             }
         }
     }
@@ -218,6 +218,12 @@ impl RetrySession {
     #[must_use]
     pub(crate) fn deciding_rule(&self) -> Option<&Arc<str>> {
         self.matched_rule(self.last_decision_by)?.name.as_ref()
+    }
+
+    /// Returns why the request has ended; before its end, that it succeeded.
+    #[must_use]
+    pub(crate) fn stop_reason(&self) -> StopReason {
+        self.stopped.map_or(StopReason::Succeeded, |stop| stop.why)
     }
 
     /// Returns the place of the list, rule or row that ended the request, such as `services.orders.retry.stop_on`, or

@@ -1,7 +1,8 @@
 //! The plans of a session: its checks in order, the rules in charge, and failovers.
 
+use super::RetrySession;
+use super::delay::{Delay, accepted_delay, is_worth_a_wait};
 use super::refusal::RefusalCount;
-use super::{Delay, Evaluation, RetrySession, accepted_delay, is_worth_a_wait};
 use crate::policy::decision::{
     Cost, DelaySource, RetryPlan, RuleCounters, SessionCounts, Stop, StopReason,
 };
@@ -29,6 +30,16 @@ pub(crate) enum Server {
     Other,
 }
 
+/// An outcome, with the time and the policy that it is judged by.
+#[derive(Clone, Copy)]
+pub(super) struct Evaluation<'a> {
+    pub(super) outcome: &'a Outcome<'a>,
+    pub(super) moment: Moment,
+    pub(super) by: DecidedBy,
+    /// The policy in charge.
+    pub(super) policy: &'a RetryPolicy,
+}
+
 impl Evaluation<'_> {
     /// Returns `true` if a rule wants the retry, whatever the outcome's class.
     pub(super) fn is_forced(&self) -> bool {
@@ -38,7 +49,11 @@ impl Evaluation<'_> {
 
 impl RetrySession {
     /// Plans what follows from an outcome, or returns the end of the request with the source of that decision.
-    pub(crate) fn judge(&self, outcome: &Outcome<'_>, moment: Moment) -> Result<RetryPlan, Stop> {
+    pub(crate) fn plan_or_stop(
+        &self,
+        outcome: &Outcome<'_>,
+        moment: Moment,
+    ) -> Result<RetryPlan, Stop> {
         let by = self.decision_on(outcome);
         let action = self.policy.action_on(outcome, by);
         let evaluation = self.evaluation(by, outcome, moment);

@@ -1,6 +1,8 @@
 //! Refusals: the outcomes by which a rate limit holds back all callers, and the wait of a refused call.
 
-use super::{Evaluation, MIN_UNPAID_WAIT, RetrySession, accepted_delay, is_worth_a_wait, spread};
+use super::RetrySession;
+use super::delay::{MIN_UNPAID_WAIT, accepted_delay, is_worth_a_wait, spread};
+use super::plan::Evaluation;
 use crate::policy::decision::{Cost, DelaySource, RetryPlan, StopReason};
 use crate::policy::moment::Moment;
 use crate::policy::outcome::Outcome;

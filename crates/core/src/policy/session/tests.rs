@@ -43,7 +43,7 @@ fn response(status: u16, headers: &HeaderMap) -> Outcome<'_> {
 }
 
 /// Returns what follows from an outcome that was seen `after` the start of its attempt.
-fn seen(session: &mut RetrySession, outcome: Outcome<'_>, after: Duration) -> Next {
+fn seen(session: &mut RetrySession, outcome: Outcome<'_>, after: Duration) -> Decision {
     session.attempt_started(SECOND * 100);
     let mut outcome = outcome;
     // The longest backoff that is drawn.
@@ -308,7 +308,7 @@ fn all_waits_at_the_gate_count_towards_its_limit() {
 
     let headers = retry_after("5");
     let mut refused = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &headers);
-    let Next::Retry(plan) = session.judge_end(&mut refused, None, moment(4)) else {
+    let Decision::Retry(plan) = session.judge_end(&mut refused, None, moment(4)) else {
         panic!("it may wait for 5 s");
     };
     assert_eq!(plan.source(), DelaySource::Gate);

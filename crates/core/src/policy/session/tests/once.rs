@@ -11,7 +11,7 @@ fn waited(
     after: Duration,
 ) -> Result<Duration, StopReason> {
     match seen(session, outcome, after) {
-        Next::Retry(plan) => {
+        Decision::Retry(plan) => {
             let budget = RetryBudget::unlimited();
             let paid = budget.withdraw(plan, Duration::ZERO).unwrap();
             let delay = paid.delay();
@@ -19,7 +19,7 @@ fn waited(
             paid.commit();
             Ok(delay)
         }
-        Next::Finish(why) => Err(why),
+        Decision::Finish(why) => Err(why),
         other => panic!("{other:?}"),
     }
 }

@@ -17,13 +17,13 @@ fn with_page(
     body: &[u8],
 ) -> (Option<StopReason>, bool) {
     let mut session = session(policy, &method);
-    let ended = |next: Next| match next {
-        Next::Retry(_) => None,
-        Next::Finish(why) => Some(why),
+    let ended = |next: Decision| match next {
+        Decision::Retry(_) => None,
+        Decision::Finish(why) => Some(why),
         other => panic!("{other:?}"),
     };
     match seen(&mut session, response(status, headers), Duration::ZERO) {
-        Next::Read(BodyPart::Start(_)) => {
+        Decision::Read(BodyPart::Start(_)) => {
             let body = crate::policy::ErrorBody::read(body);
             let mut outcome = response(status, headers).with_body(&body);
             let now = Moment::new(SECOND * 100);
