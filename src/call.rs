@@ -219,7 +219,7 @@ impl<C: Client> Call<C> {
         self.exchange.poll_wait(cx, can_end)
     }
 
-    /// Polls a client until it is ready, or until the deadline. If there is nothing to return past that, it waits on.
+    /// Polls a client until it is ready, or until the deadline. If there is nothing to return past that, it keeps waiting.
     pub(crate) fn poll_ready(
         &mut self,
         ready: impl FnOnce(&mut Context<'_>) -> Poll<Result<(), C::Error>>,
@@ -242,7 +242,7 @@ impl<C: Client> Call<C> {
     }
 
     /// Closes the report, and returns the last result or the policy's replacement for it. `None` if there is nothing to
-    /// return: no command ends a request before it has an outcome.
+    /// return: no `Todo` ends a request before it has an outcome.
     pub(crate) fn finish(&mut self) -> Option<AttemptResult<C>> {
         let last = self.held.take().into_last();
         // The deadline has passed in a wait, and the last response was not kept.
@@ -264,7 +264,7 @@ impl<C: Client> Call<C> {
     /// Closes the report, and returns what the caller gets for this result.
     #[inline(always)]
     pub(crate) fn last(&mut self, result: AttemptResult<C>) -> AttemptResult<C> {
-        if self.exchange.is_plain() {
+        if self.exchange.has_no_progress() {
             return result;
         }
         self.replaced(result)

@@ -90,9 +90,9 @@ pub trait Responses<R>: sealed::Sealed + Clone + Send + 'static {
         None
     }
 
-    /// Checks the layer's policy when a call begins, if it has only one.
+    /// Warns of the parts of the policy that it loses, if the layer has only one. Called when a call begins.
     #[doc(hidden)]
-    fn begin(&self, policy: Option<&RetryPolicy>) {
+    fn warn_about_policy(&self, policy: Option<&RetryPolicy>) {
         let _ = policy;
     }
 }
@@ -369,7 +369,7 @@ where
         Poll::Ready(Inspected::Enough)
     }
 
-    fn begin(&self, policy: Option<&RetryPolicy>) {
+    fn warn_about_policy(&self, policy: Option<&RetryPolicy>) {
         // Every call comes here; the load is cheaper than the swap below.
         if self.warned.load(Ordering::Relaxed) {
             return;

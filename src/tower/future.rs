@@ -28,7 +28,7 @@ pin_project! {
         state: State<F>,
         call: Call<K>,
         client: K,
-        requests: K::Requests,
+        copies: K::Requests,
         // `true` if the service must be polled for readiness before the next attempt.
         must_poll_ready: bool,
     }
@@ -65,11 +65,12 @@ where
     A: Responses<S::Response, Kept: 'static> + ErrorForm,
     A::Errors: Errors<S::Error, Error: 'static>,
 {
+    /// Begins a call. Its first attempt is sent here, not at the first poll, unless it must wait.
     #[inline]
     pub(super) fn new(
         engine: Arc<Engine>,
         mut client: ServiceClient<S, Q, C, A>,
-        requests: C,
+        copies: C,
         mut request: Q,
     ) -> Self {
         let extensions = C::head(&request).and_then(|head| head.extensions);
@@ -77,7 +78,7 @@ where
         let mut call = Call::new(engine, own, &mut request);
         let state = match call.start(&request) {
             Todo::Send => {
-                let request = call.save(&requests, request);
+                let request = call.save(&copies, request);
                 let attempt = send(&mut call, &mut client, request);
                 let is_cut = false;
                 State::Attempt { attempt, is_cut }
@@ -93,13 +94,13 @@ where
             state,
             call,
             client,
-            requests,
+            copies,
         }
     }
 
-    /// Carries out what needs no poll. Returns the result of a call that is over.
+    /// Does what needs no poll. Returns the result of a call that is over.
     #[cold]
-    fn carry_out(mut self: Pin<&mut Self>, mut todo: Todo) -> Option<ResultOf<S, Q, C, A>> {
+    fn step(mut self: Pin<&mut Self>, mut todo: Todo) -> Option<ResultOf<S, Q, C, A>> {
         loop {
             let mut this = self.as_mut().project();
             let call = &mut *this.call;
@@ -108,7 +109,7 @@ where
                     this.state.set(State::NotReady);
                     return None;
                 }
-                Todo::Send => match call.next_request(this.requests) {
+                Todo::Send => match call.next_request(this.copies) {
                     Ok(request) => {
                         let attempt = send(call, this.client, request);
                         let is_cut = false;
@@ -130,7 +131,7 @@ where
                     Err(todo) => todo,
                 },
                 Todo::Prepare => {
-                    // Drops the attempt, which may have been cut.
+                    // Drops the attempt, which may have been cut. Nothing waits yet.
                     this.state.set(State::Waiting);
                     call.prepare(this.client)
                 }
@@ -219,10 +220,10 @@ where
                     }
                 }
                 Projected::Reading => ready!(call.poll_read(client, cx)),
-                // Polled again after its end, which `Future` leaves open, or with nothing to return.
+                // Polled after completion, which `Future` leaves open, or there is nothing to return.
                 Projected::Done => return Poll::Pending,
             };
-            if let Some(result) = self.as_mut().carry_out(todo) {
+            if let Some(result) = self.as_mut().step(todo) {
                 return Poll::Ready(result);
             }
         }

@@ -80,7 +80,7 @@ use tower_layer::Layer;
 pub struct RetryLayer<C = CloneBody, A = Wrapped> {
     engine: Arc<Engine>,
     copies: C,
-    answers: A,
+    responses: A,
 }
 
 impl RetryLayer {
@@ -108,7 +108,7 @@ impl RetryLayer {
         Self {
             engine: Arc::new(engine),
             copies: CloneBody,
-            answers: Wrapped::default(),
+            responses: Wrapped::default(),
         }
     }
 }
@@ -195,7 +195,7 @@ impl<C, A> RetryLayer<C, A> {
         RetryLayer {
             engine: self.engine,
             copies: self.copies,
-            answers: self.answers.unchanged(),
+            responses: self.responses.unchanged(),
         }
     }
 }
@@ -242,7 +242,7 @@ impl<C, X> RetryLayer<C, Wrapped<X>> {
         RetryLayer {
             engine: self.engine,
             copies: self.copies,
-            answers: SameType::default(),
+            responses: SameType::default(),
         }
     }
 }
@@ -346,7 +346,7 @@ impl<A> RetryLayer<CloneBody, A> {
         RetryLayer {
             engine: self.engine,
             copies,
-            answers: self.answers,
+            responses: self.responses,
         }
     }
 }
@@ -371,7 +371,7 @@ impl<S: Clone, C: Clone, A: Clone> Layer<S> for RetryLayer<C, A> {
     type Service = Retry<S, C, A>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        let (copies, answers) = (self.copies.clone(), self.answers.clone());
-        Retry::new(inner, Arc::clone(&self.engine), copies, answers)
+        let (copies, responses) = (self.copies.clone(), self.responses.clone());
+        Retry::new(inner, Arc::clone(&self.engine), copies, responses)
     }
 }

@@ -1,4 +1,4 @@
-//! The service with retries, and the driver's client that sends through it.
+//! The service with retries, and the `Client` that sends through it.
 
 use super::future::RetryFuture;
 use super::marker::{Boxed, CloneBody, Wrapped};
@@ -53,16 +53,16 @@ pub struct Retry<S, C = CloneBody, A = Wrapped> {
     inner: S,
     engine: Arc<Engine>,
     copies: C,
-    answers: A,
+    responses: A,
 }
 
 impl<S, C, A> Retry<S, C, A> {
-    pub(super) fn new(inner: S, engine: Arc<Engine>, copies: C, answers: A) -> Self {
+    pub(super) fn new(inner: S, engine: Arc<Engine>, copies: C, responses: A) -> Self {
         Self {
             inner,
             engine,
             copies,
-            answers,
+            responses,
         }
     }
 
@@ -92,9 +92,9 @@ impl<S, C, A> Retry<S, C, A> {
 
 impl<S: Clone, C: Clone, A: Clone> Clone for Retry<S, C, A> {
     fn clone(&self) -> Self {
-        let (copies, answers) = (self.copies.clone(), self.answers.clone());
+        let (copies, responses) = (self.copies.clone(), self.responses.clone());
         let engine = Arc::clone(&self.engine);
-        Self::new(self.inner.clone(), engine, copies, answers)
+        Self::new(self.inner.clone(), engine, copies, responses)
     }
 }
 
@@ -166,10 +166,12 @@ where
 
     #[inline]
     fn call(service: &mut Retry<S, C, A>, request: Q) -> Self::Future {
-        service.answers.begin(match &service.engine.routes {
-            Routes::One(route) => Some(route.policy()),
-            Routes::PerRequest(_) => None,
-        });
+        service
+            .responses
+            .warn_about_policy(match &service.engine.routes {
+                Routes::One(route) => Some(route.policy()),
+                Routes::PerRequest(_) => None,
+            });
         // The service that was polled ready must take the call; its clone may not be ready.
         let clone = service.inner.clone();
         let ready = std::mem::replace(&mut service.inner, clone);

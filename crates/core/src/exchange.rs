@@ -51,16 +51,16 @@ use todo::{End, Ending, EndsWith, Found, Todo};
 /// Dropping it ends the request: its attempt is over for the gates, it leaves the line at a gate, and the tokens of an
 /// unsent retry go back to the budget.
 pub struct Exchange {
-    /// The right to send the first attempt, until there is a progress.
+    /// The settings shared by all requests, and the right to send the first attempt until there is a progress.
     permit: HeldPermit,
     route: Arc<Route>,
     settings: RequestSettings,
-    /// The redirects seen in the last attempt.
+    /// The mark of the attempt under way.
     mark: AttemptMark,
     started: Duration,
     /// The timer of the first attempt, made by the first poll that finds no result.
     timer: Option<Sleep>,
-    /// Everything that a success at once does not need.
+    /// What is not needed by a first attempt that succeeds and that nobody observes.
     progress: Option<Box<Progress>>,
 }
 
@@ -101,10 +101,10 @@ impl Exchange {
         }
     }
 
-    /// Returns `true` if nothing was asked of the request but to be sent once, and to succeed.
+    /// Returns `true` if no progress was opened: there is no session and no report.
     #[must_use]
     #[inline]
-    pub fn is_plain(&self) -> bool {
+    pub fn has_no_progress(&self) -> bool {
         self.progress.is_none()
     }
 
@@ -413,7 +413,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Judges the end of an attempt that is more than a success at once.
+    /// Judges the end of an attempt that did not succeed at once, or that is observed.
     #[cold]
     #[inline(never)]
     fn judge(&mut self, kept: &impl Kept, end: &End<'_>, judged: Option<Verdict>) -> Todo {
@@ -483,7 +483,7 @@ impl Exchange {
         }
     }
 
-    /// Returns the progress of a request that was sent. If it was sent without one, its start is told now.
+    /// Returns the progress of a request that was sent. If it was sent without one, its start is reported now.
     fn sent(&mut self, head: Option<&impl Head>) -> (&mut Progress, &AttemptMark) {
         let is_new = self.progress.is_none();
         let (progress, mark) = self.opened(head);

@@ -24,7 +24,7 @@ pub fn follows_redirect(path: Option<&str>) {
     record_redirect(path, mark::follows_redirect());
 }
 
-/// One attempt of a layer, which sets the mark while it is polled, and what is reported of it.
+/// The mark of one attempt: set while it is polled, it collects what layers below report.
 #[derive(Debug)]
 pub(crate) struct AttemptMark {
     /// `false` for a layer that repeats nothing, which sets no mark.

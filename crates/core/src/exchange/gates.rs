@@ -110,7 +110,7 @@ impl Progress {
         self.pass(self.gate_key)
     }
 
-    /// Waits at the gates. Returns to the session what came of it.
+    /// Waits at the gates, and counts the wait in the session.
     pub(super) fn poll_gate(&mut self, cx: &mut Context<'_>, can_end: bool) -> Poll<Todo> {
         let Awaited::Gate(key, wait) = &mut self.waiting else {
             return Poll::Ready(Todo::Send);

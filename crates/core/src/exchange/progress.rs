@@ -1,4 +1,5 @@
-//! The progress of a request that is more than a success at once: its session, its report, and what they decide.
+//! The progress of a request that did not succeed on its first attempt, or that is observed: its session, its report, and
+//! what follows from them.
 
 use super::engine::Engine;
 use super::gates::{HeldPermit, HeldRefusal, joined_gate_key};
@@ -34,7 +35,7 @@ use std::time::Duration;
 /// The longest time for which the start of an error body is read.
 const MAX_ERROR_BODY_TIME: Duration = Duration::from_secs(2);
 
-/// The progress of a request that is more than a success at once.
+/// The progress of a request that did not succeed on its first attempt, or that is observed.
 pub(super) struct Progress {
     pub(super) engine: Arc<Engine>,
     pub(super) route: Arc<Route>,
@@ -45,10 +46,11 @@ pub(super) struct Progress {
     pub(super) head: Option<Box<KeptHead>>,
     /// The gate of the requests that share a rate limit with this one.
     pub(super) gate_key: GateKey,
-    /// The right to send the attempt under way, and that of narrower limits.
+    /// The right to send the attempt under way.
     pub(super) permit: Option<HeldPermit>,
     /// The refusal of the attempt, while its response is read.
     pub(super) held: Option<Box<HeldRefusal>>,
+    /// The rights that narrower limits give, with their gates.
     pub(super) narrower: Vec<(GateKey, HeldPermit)>,
     /// The narrower gates that are still to pass; `None` before the gate of the service.
     pub(super) ahead: Option<Vec<GateKey>>,
@@ -174,12 +176,12 @@ impl Progress {
         }
     }
 
-    /// Tells the start of a first attempt that went out before there was a progress.
+    /// Reports the start of a first attempt that went out before there was a progress.
     pub(super) fn was_sent(&mut self) {
         self.begin_attempt(self.session.started());
     }
 
-    /// Spends the tokens of a retry, and tells the start of the attempt.
+    /// Spends the tokens of a retry, and reports the start of the attempt.
     pub(super) fn attempt(&mut self, outer: Option<&AttemptHandle>) -> Attempt {
         self.moved_from = None;
         if let Some(paid) = self.paid.take() {
@@ -236,7 +238,7 @@ impl Progress {
                 signs.urls = head.as_ref().and_then(Head::url).zip(url);
                 let outcome = Outcome::response(status, headers);
                 let outcome = if can_leave {
-                    outcome.on_leavable_connection()
+                    outcome.on_changeable_connection()
                 } else {
                     outcome
                 };

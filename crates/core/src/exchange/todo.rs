@@ -23,7 +23,7 @@ pub enum Todo {
     Ask,
     /// Let the attempt that was cut go on: nothing else can be returned.
     Stay,
-    /// Read the last response, then [`Exchange::read`].
+    /// Read the last response, then [`Exchange::read`]; after [`BodyPart::Rest`], [`Wait`](Self::Wait).
     Read(BodyNeed),
     /// Change the request for its next attempt: [`Exchange::prepare`].
     Prepare,
@@ -76,7 +76,7 @@ pub struct ErrorFacts<'a> {
 #[derive(Clone, Copy)]
 #[expect(clippy::exhaustive_enums, reason = "an adapter must know each")]
 pub enum Found<'a> {
-    /// Nothing that changes the verdict, or the rest.
+    /// Nothing that changes the verdict.
     Nothing,
     /// The start of a body; `true` if it is all of it.
     Start(&'a [u8], bool),

@@ -290,7 +290,7 @@ impl<'a> Outcome<'a> {
     /// repeats that once, for any method, and the adapter then leaves the connection
     /// ([`is_misdirected`](Self::is_misdirected)).
     #[must_use]
-    pub(crate) fn on_leavable_connection(self) -> Self {
+    pub(crate) fn on_changeable_connection(self) -> Self {
         let misdirected = self.status() == Some(StatusCode::MISDIRECTED_REQUEST);
         Self {
             misdirected,
@@ -298,7 +298,7 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// Returns `true` for a 421 after [`on_leavable_connection`](Self::on_leavable_connection): a retry must not use
+    /// Returns `true` for a 421 after [`on_changeable_connection`](Self::on_changeable_connection): a retry must not use
     /// the same connection.
     #[must_use]
     pub(crate) fn is_misdirected(&self) -> bool {

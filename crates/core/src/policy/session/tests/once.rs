@@ -86,7 +86,7 @@ fn a_rules_own_backoff_stands_for_a_408() {
 #[test]
 fn a_421_is_repeated_once_if_its_connection_can_be_left() {
     let none = HeaderMap::new();
-    let misdirected = response(421, &none).on_leavable_connection();
+    let misdirected = response(421, &none).on_changeable_connection();
     let mut one = session(&policy(), &Method::POST);
     assert_eq!(waited(&mut one, misdirected, Duration::ZERO), Ok(SECOND));
     let again = waited(&mut one, misdirected, Duration::ZERO);
@@ -94,7 +94,7 @@ fn a_421_is_repeated_once_if_its_connection_can_be_left() {
     let mut unknown = session(&policy(), &Method::GET);
     let stopped = waited(&mut unknown, response(421, &none), Duration::ZERO);
     assert_eq!(stopped, Err(StopReason::NotRetryable));
-    let other = response(404, &none).on_leavable_connection();
+    let other = response(404, &none).on_changeable_connection();
     assert!(!other.is_misdirected());
 }
 
@@ -102,7 +102,7 @@ fn a_421_is_repeated_once_if_its_connection_can_be_left() {
 fn a_421_after_a_redirect_proves_nothing() {
     use crate::policy::outcome::earlier::EarlierRequests;
     let none = HeaderMap::new();
-    let misdirected = response(421, &none).on_leavable_connection();
+    let misdirected = response(421, &none).on_changeable_connection();
     let redirected = misdirected.after_others(EarlierRequests::Some);
     let mut post = session(&policy(), &Method::POST);
     let stopped = waited(&mut post, redirected, Duration::ZERO);
