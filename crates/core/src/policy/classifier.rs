@@ -235,8 +235,8 @@ pub(super) struct Classifiers {
     pub(super) header_rules: bool,
     // Derived from the list whenever it changes, so that no request has to walk it.
     has_rules: bool,
-    /// The indices of those whose rule may hold for a plain success.
-    success_rules: Vec<usize>,
+    /// `true` if one of them has a rule that may hold for a plain success.
+    has_success_rules: bool,
     judges_successes: bool,
     key_header: Option<HeaderName>,
     quotes_keys: bool,
@@ -251,7 +251,7 @@ impl Default for Classifiers {
             first_rule: 0,
             header_rules: true,
             has_rules: false,
-            success_rules: Vec::new(),
+            has_success_rules: false,
             judges_successes: false,
             key_header: None,
             quotes_keys: false,
@@ -278,21 +278,15 @@ impl Classifiers {
 
     /// Adds a rule after the others.
     pub(super) fn add_rule(&mut self, rule: Rule) {
-        if rule.when.may_hold_for_success() {
-            self.success_rules.push(self.list.len());
-        }
+        self.has_success_rules |= rule.when.may_hold_for_success();
         self.list.push(Arc::new(rule));
         self.has_rules = true;
     }
 
     fn update(&mut self) {
         self.has_rules = self.list.iter().any(|one| one.rule().is_some());
-        let all = self.list.iter().enumerate();
-        let of_successes = all.filter(|(_, one)| {
-            let rule = one.rule();
-            rule.is_some_and(|rule| rule.when.may_hold_for_success())
-        });
-        self.success_rules = of_successes.map(|(index, _)| index).collect();
+        let mut rules = self.list.iter().filter_map(Classify::rule);
+        self.has_success_rules = rules.any(|rule| rule.when.may_hold_for_success());
         let mut all = self.list.iter();
         self.judges_successes = all.any(Classify::judges_successes);
         self.key_header = self.list.iter().find_map(Classify::key_header);
@@ -312,7 +306,7 @@ impl Classifiers {
     /// Returns `true` if a rule may hold for a plain success.
     #[inline]
     pub(super) fn has_success_rules(&self) -> bool {
-        !self.success_rules.is_empty()
+        self.has_success_rules
     }
 
     /// Returns all rules, in the order in which they are tried.
@@ -328,20 +322,14 @@ impl Classifiers {
     /// Returns the index of the first classifier whose rule holds, `Some(None)` if none does, and `None` if that depends
     /// on parts that have not been read yet.
     fn first_rule(&self, input: &ConditionInput<'_>) -> Option<Option<usize>> {
-        if input.outcome.is_plain_success() {
-            return self.first_of(self.success_rules.iter().copied(), input);
+        let is_success = input.outcome.is_plain_success();
+        if is_success && !self.has_success_rules {
+            return Some(None);
         }
-        self.first_of(0..self.list.len(), input)
-    }
-
-    /// Returns the first of these classifiers whose rule holds, as [`first_rule`](Self::first_rule) does.
-    fn first_of(
-        &self,
-        indices: impl Iterator<Item = usize>,
-        input: &ConditionInput<'_>,
-    ) -> Option<Option<usize>> {
-        for index in indices {
-            let Some(rule) = self.rule(index) else {
+        for (index, classifier) in self.list.iter().enumerate() {
+            let rule = classifier.rule();
+            let Some(rule) = rule.filter(|rule| !is_success || rule.when.may_hold_for_success())
+            else {
                 continue;
             };
             // An undecided rule ends the search: no later rule may decide before it.
