@@ -2,10 +2,7 @@
 //! and the meaning of a failure.
 
 #[cfg_attr(
-    any(
-        not(feature = "hyper"),
-        all(target_arch = "wasm32", target_os = "unknown")
-    ),
+    any(not(feature = "hyper"), target_family = "wasm"),
     path = "client/no_connection.rs"
 )]
 pub(crate) mod connection;

@@ -7,10 +7,7 @@ mod io_errors;
 mod link;
 mod links;
 #[cfg_attr(
-    any(
-        not(feature = "hyper"),
-        all(target_arch = "wasm32", target_os = "unknown")
-    ),
+    any(not(feature = "hyper"), target_family = "wasm"),
     path = "error_chain/no_hyper.rs"
 )]
 mod of_hyper;

@@ -26,6 +26,14 @@ fn main() -> ExitCode {
         Err(error) => return unusable(&error),
     };
     let result = match &arguments.command {
+        // A page that runs the program has neither, and loads less without what uses them.
+        Command::Diff(_) | Command::Replay(_) | Command::Completions(_) | Command::Man(_)
+            if cfg!(target_family = "wasm") =>
+        {
+            let cause =
+                "there are no files and no shell here: name check, explain, storm or schema";
+            Err(Failure::of_input("command", cause))
+        }
         Command::Check(arguments) => check::run(arguments),
         Command::Explain(arguments) => explain::run(arguments),
         Command::Diff(arguments) => diff::run(arguments),

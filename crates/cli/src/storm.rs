@@ -4,6 +4,8 @@ mod numbers;
 mod output;
 mod page;
 mod picture;
+#[cfg_attr(target_family = "wasm", path = "storm/no_progress.rs")]
+mod progress;
 mod watched;
 
 use crate::arguments::{Form, Subject, Target};
@@ -16,9 +18,9 @@ use http_retry::testing::MemoryStore;
 use http_retry::tower::RetryLayer;
 use http_retry_lab::runtime::LabRuntime;
 use http_retry_lab::storm::{Fault, PlainLoop, Retries, Storm};
-use indicatif::{ProgressBar, ProgressStyle};
 use numbers::Numbers;
 use page::Page;
+use progress::progress;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -332,6 +334,12 @@ impl StormArguments {
 
     /// Checks that no output replaces what is none.
     fn check_outputs(&self) -> Result<(), Failure> {
+        if cfg!(target_family = "wasm") && (self.svg.is_some() || self.html.is_some()) {
+            return Err(Failure::of_input(
+                "--svg, --html",
+                "there are no files here",
+            ));
+        }
         let svg = self.svg.as_ref().map(|file| ("--svg", file));
         let html = self.html.as_ref().map(|file| ("--html", file));
         for (option, file) in [svg, html].into_iter().flatten() {
@@ -353,6 +361,10 @@ impl StormArguments {
         storm: &Storm,
         all: &[Numbers; 3],
     ) -> Result<(), Failure> {
+        // Whatever draws is left out of the program there.
+        if cfg!(target_family = "wasm") {
+            return Ok(());
+        }
         let time = storm.trouble_time();
         let outage = time.start.as_secs_f64()..time.end.as_secs_f64();
         let title = self.title();
@@ -387,15 +399,4 @@ impl StormArguments {
             )
         })
     }
-}
-
-/// A progress bar on stderr, if that is a terminal: the simulated seconds of all three contenders, and an estimate of the
-/// time left.
-fn progress(storm: &Storm) -> ProgressBar {
-    let bar = ProgressBar::new(storm.end().as_secs() * 3);
-    let style = ProgressStyle::with_template("{bar:20} {percent}% {msg}, about {eta} left");
-    if let Ok(style) = style {
-        bar.set_style(style);
-    }
-    bar
 }

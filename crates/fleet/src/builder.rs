@@ -71,6 +71,7 @@ impl FleetBuilder {
     /// # Errors
     ///
     /// A [`ConfigError`] that names the first invalid setting: `fleet.prefix` or `fleet.wait`.
+    #[cfg(not(target_family = "wasm"))]
     pub fn redis_client(self, client: ::redis::Client) -> Result<Fleet, ConfigError> {
         self.check()?;
         Ok(self.on_redis(RedisStore::of(client)))

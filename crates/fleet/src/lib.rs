@@ -19,6 +19,13 @@
 //!
 //! No key, value or channel contains anything of a request but the name of its service, or its host and port.
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    target_family = "wasm",
+    allow(
+        dead_code,
+        reason = "no message is written for a store that cannot be reached"
+    )
+)]
 
 mod budget;
 mod builder;
@@ -28,6 +35,7 @@ mod gate;
 mod memory;
 mod names;
 mod observers;
+#[cfg_attr(target_family = "wasm", path = "no_redis.rs")]
 mod redis;
 mod schedule;
 mod shared;
@@ -43,7 +51,6 @@ pub use builder::FleetBuilder;
 pub use memory::MemoryStore;
 pub use status::FleetStatus;
 
-use self::redis::RedisStore;
 use http_retry_core::ConfigError;
 use http_retry_core::adapter::{BudgetTerms, GateExt, SharedServices};
 use http_retry_core::budget::{RetryBudget, RetryBudgetBuilder, ServiceBudgets};
@@ -108,9 +115,10 @@ impl Fleet {
     /// Creates a fleet on the server that this client connects to, for TLS, credentials or a Unix socket that are
     /// already set up. The fleet opens its own connection, with the default settings: behind other commands it could
     /// not bound its waits. For other settings see [`FleetBuilder::redis_client`].
+    #[cfg(not(target_family = "wasm"))]
     #[must_use]
     pub fn redis_client(client: ::redis::Client) -> Self {
-        Self::builder().on_redis(RedisStore::of(client))
+        Self::builder().on_redis(redis::RedisStore::of(client))
     }
 
     /// Returns a builder with the default settings: the prefix `http-retry`, and a wait of 50 ms.
