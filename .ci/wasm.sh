@@ -79,6 +79,22 @@ wasm() {
 # The tests of the middleware in a headless browser: wasm_page WAY BROWSER
 wasm_page() {
     wasm_cargo "$1" build --quiet --locked --manifest-path tests/browser/Cargo.toml --lib
-    cargo run --quiet --locked --manifest-path tests/browser/Cargo.toml --target-dir target/browser -- \
-        "$2" "target/wasm/$wasm_target/debug/browser.wasm"
+    in_browser "$2" middleware "target/wasm/$wasm_target/debug/browser.wasm"
+}
+
+# The playground, whose numbers must be those of the program on this machine. Its pictures stay in `target`.
+playground() {
+    playground/build
+    cargo build --quiet -p http-retry-cli
+    mkdir -p target/screenshots
+    HTTP_RETRY_SCREENSHOTS=$PWD/target/screenshots in_browser "$1" playground playground target/debug/http-retry
+}
+
+in_browser() {
+    cargo run --quiet --locked --manifest-path tests/browser/Cargo.toml --target-dir target/browser -- "$@"
+}
+
+# The playground's program needs a target of its own.
+has_wasi() {
+    timeout 120 rustup target add wasm32-wasip1 >/dev/null 2>&1
 }

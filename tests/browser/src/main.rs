@@ -1,52 +1,58 @@
-//! Serves the tests to a headless browser, fails for them as their scripts say, and reports what they found.
+//! Serves tests to a headless browser, and reports what they found.
 //!
-//! `browser CHROMIUM WASM`: the name of a Chromium, and the tests, built for wasm32-unknown-unknown.
+//! - `browser CHROMIUM middleware WASM`: the tests of this package, built for wasm32-unknown-unknown. A server of another
+//!   site fails for them as their scripts say.
+//! - `browser CHROMIUM playground FOLDER PROGRAM`: the playground in a folder, whose numbers are those of the program
+//!   `http-retry`. With `HTTP_RETRY_SCREENSHOTS` it also takes pictures into that folder.
 #![cfg(not(target_arch = "wasm32"))]
 
 mod http;
+mod middleware_page;
+mod playground_page;
 mod script;
 
 use anyhow::{Context, Result, bail, ensure};
 use http::{Request, Response, serve};
-use script::Scripts;
-use std::collections::BTreeMap;
-use std::fs;
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
 use std::time::Duration;
-use wasm_bindgen_cli_support::Bindgen;
 
-const PAGE: &str = include_str!("page.html");
 /// The longest time without a result.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [browser, wasm] = &*arguments else {
-        bail!("usage: browser CHROMIUM WASM");
-    };
-    let folder = tempfile::tempdir()?;
-    Bindgen::new()
-        .input_path(wasm)
-        .web(true)?
-        .typescript(false)
-        .out_name("tests")
-        .generate(folder.path())?;
-    let failing = listener()?;
-    let origin = format!("http://{}", failing.local_addr()?);
-    let scripts = Scripts::default();
-    serve(failing, move |request| scripts.respond(request));
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match *arguments {
+        [browser, "middleware", wasm] => run(browser, middleware_page::site(wasm)?),
+        [browser, "playground", folder, program] => {
+            run(browser, playground_page::site(folder, program)?)?;
+            match std::env::var("HTTP_RETRY_SCREENSHOTS") {
+                Ok(to) => playground_page::take_pictures(browser, folder, program, &to),
+                Err(_) => Ok(()),
+            }
+        }
+        _ => bail!("usage: browser CHROMIUM (middleware WASM | playground FOLDER PROGRAM)"),
+    }
+}
+
+/// Responds to the requests of a page.
+type Site = Box<dyn Fn(&Request) -> Response + Send + Sync>;
+
+/// Opens a page that runs tests, and takes its results until it says how many there are.
+fn run(browser: &str, site: Site) -> Result<()> {
     let (results, received) = channel();
-    let page = listener()?;
-    let url = format!("http://{}/", page.local_addr()?);
-    let files = files(folder.path(), &origin)?;
-    serve(page, move |request| respond(request, &files, &results));
-    let _browser = Browser::open(browser, &url, folder.path())?;
-    let mut failed = 0;
-    let mut passed = 0;
+    let url = open_site(move |request| {
+        if request.path == "/result" {
+            let _ = results.send(String::from_utf8_lossy(&request.body).into_owned());
+            return Response::of(204);
+        }
+        site(request)
+    })?;
+    let _browser = Browser::open(browser, &["--remote-debugging-port=0", &url])?;
+    let (mut passed, mut failed) = (0, 0);
     loop {
         let result = received.recv_timeout(PATIENCE);
         let result = result.context("the browser says nothing more")?;
@@ -72,68 +78,54 @@ fn main() -> Result<()> {
     }
 }
 
-fn listener() -> Result<TcpListener> {
-    Ok(TcpListener::bind("127.0.0.1:0")?)
+/// Serves a site on a port of its own, and returns its URL.
+fn open_site(site: impl Fn(&Request) -> Response + Send + Sync + 'static) -> Result<String> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let url = format!("http://{}/", listener.local_addr()?);
+    serve(listener, site);
+    Ok(url)
 }
 
-/// The files of the page by their paths, with their types.
-fn files(folder: &Path, origin: &str) -> Result<BTreeMap<String, (&'static str, Vec<u8>)>> {
-    let page = PAGE.replace("ORIGIN", origin).into_bytes();
-    let mut files = BTreeMap::from([("/".to_owned(), ("text/html", page))]);
-    for (name, of) in [
-        ("tests.js", "text/javascript"),
-        ("tests_bg.wasm", "application/wasm"),
-    ] {
-        files.insert(format!("/{name}"), (of, fs::read(folder.join(name))?));
-    }
-    Ok(files)
+/// A browser with a profile of its own, which is closed when this is dropped.
+struct Browser {
+    child: Child,
+    _profile: tempfile::TempDir,
 }
-
-/// Returns a file of the page, or takes a result from it.
-fn respond(
-    request: &Request,
-    files: &BTreeMap<String, (&'static str, Vec<u8>)>,
-    results: &Sender<String>,
-) -> Response {
-    if request.path == "/result" {
-        let _ = results.send(String::from_utf8_lossy(&request.body).into_owned());
-        return Response::of(204);
-    }
-    match files.get(&request.path) {
-        Some((of, body)) => Response::of(200).with("content-type", of).body(body),
-        None => Response::of(404),
-    }
-}
-
-/// A browser, which is closed when this is dropped.
-struct Browser(Child);
 
 impl Browser {
-    fn open(program: &str, url: &str, folder: &Path) -> Result<Self> {
-        let profile = format!("--user-data-dir={}", folder.join("profile").display());
+    fn open(program: &str, arguments: &[&str]) -> Result<Self> {
+        let profile = tempfile::tempdir()?;
         let child = Command::new(program)
             // A container has no user namespace for the sandbox, and the page is this folder's own.
-            .args([
-                "--headless",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--remote-debugging-port=0",
-            ])
-            .args([&profile, url])
+            .args(["--headless", "--no-sandbox", "--disable-gpu"])
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .args(arguments)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .process_group(0)
             .spawn()
             .with_context(|| format!("{program} does not start"))?;
-        Ok(Self(child))
+        Ok(Self {
+            child,
+            _profile: profile,
+        })
+    }
+
+    /// Waits until it ends by itself.
+    fn wait(mut self) -> Result<()> {
+        let status = self.child.wait()?;
+        ensure!(status.success(), "the browser ended with {status}");
+        Ok(())
     }
 }
 
 impl Drop for Browser {
     fn drop(&mut self) {
         // The program may be a script around the browser, which has processes of its own.
-        let group = format!("-{}", self.0.id());
-        let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
-        let _ = self.0.wait();
+        let group = format!("-{}", self.child.id());
+        let mut kill = Command::new("kill");
+        let kill = kill.args(["-KILL", "--", &group]).stderr(Stdio::null());
+        let _ = kill.status();
+        let _ = self.child.wait();
     }
 }
