@@ -151,7 +151,7 @@ const MODULES: [(&str, usize); 12] = [
     ("http-retry-core::attempt", 2),
     ("http-retry-core::budget", 4),
     ("http-retry-core::gate", 2),
-    ("http-retry-core::policy", 21),
+    ("http-retry-core::policy", 23),
     ("http-retry-core::policy::rules", 12),
     ("http-retry-core::report", 13),
     ("http-retry-core::route", 4),

@@ -6,6 +6,7 @@ mod client;
 mod dialects;
 mod exhausted;
 mod gates;
+mod hedges;
 mod many_headers;
 mod memory;
 mod merged;

@@ -6,7 +6,7 @@ pub(super) use matches::MatchKeys;
 
 use super::problems::{Diagnostics, Path};
 use super::reader::{Checked, Reader, Spanned, block};
-use super::retry::{DialectChoice, Gating, Retry, RetryBlock};
+use super::retry::{DialectChoice, Gating, Hedging, Retry, RetryBlock};
 use super::rule::{Otherwise, RowKeys, Rule};
 use super::shown;
 use super::value::Value;
@@ -36,6 +36,7 @@ macro_rules! place_block {
                 otherwise: Spanned<Otherwise>,
                 dialect: Spanned<DialectChoice>,
                 header_rules: Spanned<bool>,
+                hedge: Spanned<Hedging>,
                 inspect_success: Spanned<bool>,
                 $($after)*
             }
@@ -49,6 +50,10 @@ macro_rules! place_block {
                 own.gate = gate.map(|gate| {
                     let text = gate.value.to_text();
                     gate.with_text(text)
+                });
+                own.hedge = self.hedge.take().map(|hedge| {
+                    let text = hedge.value.to_text();
+                    Box::new(hedge.with_text(text))
                 });
                 own.dialect = self.dialect.take();
                 own.header_rules = self.header_rules.take();

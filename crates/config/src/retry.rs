@@ -4,7 +4,7 @@ mod blocks;
 mod limits;
 
 pub(super) use blocks::{ExhaustedAction, Growth};
-pub(super) use limits::{DialectChoice, FirstEvent, Gating, KeptPart};
+pub(super) use limits::{DialectChoice, FirstEvent, Gating, Hedging, KeptPart};
 
 use super::condition::Conditions;
 use super::reader::Spanned;
@@ -185,6 +185,7 @@ settings! {
         },
     } of the level {
         gate: Spanned<Gating> => |builder, gate| gate.value.set(builder),
+        hedge: Box<Spanned<Hedging>> => |builder, hedge| builder.hedge(hedge.value.0),
         dialect: Spanned<DialectChoice>,
         header_rules: Spanned<bool> => |builder, rules| builder.header_rules(rules.value),
         inspect_success: Spanned<bool>,

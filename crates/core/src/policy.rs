@@ -47,6 +47,7 @@ mod decimal;
 pub(crate) mod decision;
 pub(crate) mod ext;
 pub(crate) mod framing;
+mod hedge;
 pub(crate) mod moment;
 pub(crate) mod outcome;
 mod reason;
@@ -72,6 +73,7 @@ pub(crate) use classify::{Class, ErrorKind, Reach};
 pub use decimal::Decimal;
 pub(crate) use decision::StopReason;
 pub use decision::{DelaySource, ResumeFailure, RetryPlan};
+pub use hedge::{Hedge, HedgeAfter};
 pub use moment::Moment;
 #[doc(hidden)]
 pub use moment::splitmix64;

@@ -116,7 +116,7 @@ services:
         "retry.base: 2 has no unit: write 2ms or 2s",
         "retry.factor: 0.1 is not allowed: must be 1 to 1000",
         "rules[0].when.status: 99 is out of range: must be 100 to 999",
-        "extra: is not a known key: known are version, fleet, budgets, policies, retry, rules, otherwise, dialect, header_rules, inspect_success, dialects, gate, services",
+        "extra: is not a known key: known are version, fleet, budgets, policies, retry, rules, otherwise, dialect, header_rules, hedge, inspect_success, dialects, gate, services",
         "services.a.retry.max_attempts: 0 is not allowed: must be a whole number of at least 1",
         r#"services.a.routes[0].match.path: "v1" is not a path: write /v1/*"#,
         r#"services.a.budget: "none" is no budget: there are none"#,

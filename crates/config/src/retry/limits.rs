@@ -4,9 +4,10 @@ use super::blocks::WordOr;
 use crate::reader::block;
 use crate::value::Value;
 use crate::values::{
-    MethodName, Name, Several, Share, Word, duration_text, positive, word_for, words,
+    Cost, Count, MethodName, Name, Several, Share, Word, duration_text, leaf, positive, word_for,
+    words,
 };
-use http_retry_core::policy::Decimal;
+use http_retry_core::policy::{Decimal, Hedge, HedgeAfter};
 use http_retry_core::{Methods, RetryPolicyBuilder};
 use serde::Deserialize;
 use std::sync::Arc;
@@ -81,6 +82,9 @@ positive! {
 
     /// The longest time to the first event of a stream.
     HoldTime = "; write hold_streams: off";
+
+    /// A fixed time after which a hedge follows.
+    HedgeDelay = "; write hedge: off";
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -119,6 +123,81 @@ impl Gating {
     /// Returns its text in an explanation.
     pub(crate) fn to_text(self) -> String {
         self.wait.map_or_else(|| "off".to_owned(), duration_text)
+    }
+}
+
+/// The second copies of slow requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(from = "WordOr<Word<HedgeWord>, HedgeKeys>")]
+pub(crate) struct Hedging(pub(crate) Hedge);
+
+block! {
+    /// The time of a hedge, their number, and the price of each.
+    HedgeKeys {
+        after: HedgeTime,
+        max: Count<0, 3>,
+        cost: Cost,
+    }
+}
+
+leaf! {
+    /// The time after which a hedge follows: a duration, or the percentile that it is later than.
+    HedgeTime(HedgeAfter) = |value| {
+        let percent = match value {
+            Value::Text(text) => text.strip_prefix('p').filter(|percent| !percent.starts_with('0')),
+            _ => None,
+        };
+        if let Some(Ok(percent)) = percent.map(str::parse::<u16>) {
+            let known = u8::try_from(percent).ok().filter(|percent| (50..=99).contains(percent));
+            let wrong = || format!("{value} is not allowed: must be p50 to p99");
+            return known.map(HedgeAfter::Percentile).ok_or_else(wrong);
+        }
+        HedgeDelay::try_from(value.clone()).map(|HedgeDelay(delay)| HedgeAfter::Delay(delay))
+    };
+}
+
+#[derive(Debug, Clone, Copy)]
+struct HedgeWord(bool);
+
+words! { HedgeWord:
+    "on" => HedgeWord(true), "off" => HedgeWord(false);
+    "" => "{after: p95}"
+}
+
+impl From<WordOr<Word<HedgeWord>, HedgeKeys>> for Hedging {
+    fn from(read: WordOr<Word<HedgeWord>, HedgeKeys>) -> Self {
+        let keys = match read {
+            WordOr::Word(Word(HedgeWord(true))) => return Self(Hedge::default()),
+            WordOr::Word(Word(HedgeWord(false))) => return Self(Hedge::default().max(0)),
+            WordOr::Map(keys) => keys,
+        };
+        let hedge = match keys.after {
+            Some(HedgeTime(HedgeAfter::Delay(delay))) => Hedge::after(delay),
+            Some(HedgeTime(HedgeAfter::Percentile(percent))) => Hedge::percentile(percent),
+            _ => Hedge::default(),
+        };
+        let max = keys.max.map(|Count(max)| max);
+        let hedge = max.into_iter().fold(hedge, Hedge::max);
+        let cost = keys.cost.map(|Cost(cost)| cost);
+        Self(cost.into_iter().fold(hedge, Hedge::cost))
+    }
+}
+
+impl Hedging {
+    /// Returns its text in an explanation.
+    pub(crate) fn to_text(self) -> String {
+        let Self(hedge) = self;
+        let after = match hedge.delay() {
+            _ if hedge.max_copies() == 0 => return "off".to_owned(),
+            HedgeAfter::Percentile(percent) => format!("p{percent}"),
+            HedgeAfter::Delay(delay) => duration_text(delay),
+            _ => String::new(),
+        };
+        format!(
+            "after {after}, max {}, cost {}",
+            hedge.max_copies(),
+            hedge.tokens()
+        )
     }
 }
 

@@ -182,6 +182,7 @@ fn each_setting_of_a_policy_has_a_key() {
         "max_server_delay",
         "max_gate_wait",
         "quotas_at_once",
+        "hedge",
         "classifier",
         "dialect",
         "dialects",

@@ -2,8 +2,8 @@
 
 use super::rules::{Action, NamesUsed, OnExhausted, Origin, Rule};
 use super::{
-    Backoff, Jitter, Methods, Outcome, Pointer, RetryOverride, RetryPolicy, Settings, StreamHolder,
-    Verdict,
+    Backoff, Hedge, Jitter, Methods, Outcome, Pointer, RetryOverride, RetryPolicy, Settings,
+    StreamHolder, Verdict,
 };
 use crate::sealed::Sealed;
 use std::any::Any;
@@ -70,6 +70,9 @@ pub trait PolicyExt: Sealed {
 
     /// Returns `true` if an error of this crate may replace a response.
     fn may_fail(&self) -> bool;
+
+    /// Returns when a slow request is sent once more, or `None` if the hedging layer decides.
+    fn hedging(&self) -> Option<Hedge>;
 
     /// Returns the holder of the start of streamed responses, or `None` if there is none.
     fn streams(&self) -> Option<&dyn StreamHolder>;
@@ -176,6 +179,10 @@ impl PolicyExt for RetryPolicy {
                 Action::Retry(policy) => policy.may_fail(),
                 _ => false,
             })
+    }
+
+    fn hedging(&self) -> Option<Hedge> {
+        self.0.hedge.as_deref().copied()
     }
 
     #[inline]

@@ -145,6 +145,13 @@ impl RetryOverride {
         self.retry_when_nested
     }
 
+    /// Returns `true` if an attempt of the request may send several copies of it.
+    #[must_use]
+    #[inline]
+    pub fn may_hedge(&self) -> bool {
+        !self.off && self.hedge != Some(false)
+    }
+
     /// Returns `true` if a download may be resumed.
     #[must_use]
     #[inline]

@@ -11,7 +11,8 @@ use super::classifier::Classifiers;
 use super::explain::HumanDuration;
 use super::rules::{Rules, ServerDelays};
 use super::{
-    Backoff, ErrorJudge, Methods, RetryPolicy, RetryPolicyBuilder, Rewrite, StreamHolder, WorstCase,
+    Backoff, ErrorJudge, Hedge, Methods, RetryPolicy, RetryPolicyBuilder, Rewrite, StreamHolder,
+    WorstCase,
 };
 use crate::error::ConfigError;
 use generate::settings;
@@ -326,6 +327,33 @@ settings! {
         explain |settings, _| settings.attempt_timeout.map(|timeout| {
             let end = if settings.whole_answers > 0 { "end of such a body" } else { "response head" };
             format!("one attempt: at most {timeout:?} to the {end}")
+        });
+    }
+
+    hedge: Option<Box<Hedge>> {
+        default None;
+
+        /// Sets when a hedging layer below (crate `http-retry-hedge`) sends a slow request once more. Default none: the
+        /// setting of that layer applies. Without such a layer it has no effect.
+        ///
+        /// ```
+        /// use http_retry::RetryPolicy;
+        /// use http_retry::policy::Hedge;
+        ///
+        /// let policy = RetryPolicy::user_facing().to_builder().hedge(Hedge::percentile(99)).build()?;
+        /// assert_eq!(policy.worst_case().requests, Some(4));
+        /// # Ok::<(), http_retry::ConfigError>(())
+        /// ```
+        set(hedge: impl Into<Option<Hedge>>) => hedge.into().map(Box::new);
+
+        /// Allows or forbids hedging this request; with `false` each of its attempts sends one copy. Default `true`, for
+        /// a request that may be repeated.
+        request(hedge: bool) -> bool => hedge, open if |settings| settings.hedge.is_none();
+
+        check |settings| settings.hedge.as_ref().map_or(Ok(()), |hedge| hedge.check());
+        explain |settings, worst| settings.hedge.as_ref().map(|hedge| match worst.requests {
+            Some(requests) => format!("{hedge}; at most {requests} requests in all"),
+            None => hedge.to_string(),
         });
     }
 }

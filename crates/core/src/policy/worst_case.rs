@@ -26,6 +26,9 @@ pub struct WorstCase {
     /// All attempts, the first included: the number of times that one request can reach a failing server. Those of
     /// [`gated_attempts`](Self::gated_attempts) come on top. `None` if nothing bounds their number.
     pub attempts: Option<u64>,
+    /// All requests that these attempts send, with the copies of the policy's [`hedge`](crate::RetryPolicyBuilder::hedge);
+    /// the same as `attempts` without it. `None` if nothing bounds their number.
+    pub requests: Option<u64>,
     /// All waits, if no server asks for any. `None` if nothing bounds them.
     pub backoff: Option<Duration>,
     /// All waits, if the server always asks for the longest that the policy allows, with the spread on top. `None` if
@@ -89,6 +92,7 @@ impl WorstCase {
         let gated_attempts = self.gated_attempts.saturating_add(next.gated_attempts);
         Self {
             attempts: sum_of(self.attempts, next.attempts, u64::saturating_add),
+            requests: sum_of(self.requests, next.requests, u64::saturating_add),
             backoff: sum(self.backoff, next.backoff),
             waits: sum(self.waits, next.waits),
             sending: sum(self.sending, next.sending),
@@ -105,6 +109,7 @@ impl WorstCase {
     pub fn max(self, other: Self) -> Self {
         Self {
             attempts: sum_of(self.attempts, other.attempts, u64::max),
+            requests: sum_of(self.requests, other.requests, u64::max),
             backoff: larger(self.backoff, other.backoff),
             waits: larger(self.waits, other.waits),
             sending: larger(self.sending, other.sending),
@@ -193,8 +198,14 @@ impl<'a> Sources<'a> {
         let total = |lengthened| self.total(lengthened).filter(|_| bounded);
         let gated_waits = self.first.max_gate_wait.unwrap_or_default();
         let gated_attempts = self.refusals(gated_waits);
+        let copies = self
+            .first
+            .hedge
+            .as_ref()
+            .map_or(1, |hedge| u64::from(hedge.max_copies()).saturating_add(1));
         WorstCase {
             attempts,
+            requests: attempts.map(|attempts| attempts.saturating_mul(copies)),
             backoff: total(without_server_delay),
             waits: total(with_server_delay),
             sending,

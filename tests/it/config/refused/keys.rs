@@ -15,7 +15,7 @@ const KEYS: &[Case] = &[
     (
         "zzz: 1",
         &[
-            "zzz: is not a known key: known are version, fleet, budgets, policies, retry, rules, otherwise, dialect, header_rules, inspect_success, dialects, gate, services",
+            "zzz: is not a known key: known are version, fleet, budgets, policies, retry, rules, otherwise, dialect, header_rules, hedge, inspect_success, dialects, gate, services",
         ],
     ),
     (

@@ -9,6 +9,30 @@ fn a_number_out_of_its_range_is_told_the_range() {
 
 const NUMBERS: &[Case] = &[
     (
+        "hedge: {after: p49}",
+        &[r#"hedge.after: "p49" is not allowed: must be p50 to p99"#],
+    ),
+    (
+        "hedge: {after: p100}",
+        &[r#"hedge.after: "p100" is not allowed: must be p50 to p99"#],
+    ),
+    (
+        "hedge: {after: 0s}",
+        &["hedge.after: 0s is not allowed: must be above 0; write hedge: off"],
+    ),
+    (
+        "hedge: {after: 200}",
+        &["hedge.after: 200 has no unit: write 200ms or 200s"],
+    ),
+    (
+        "hedge: {max: 4}",
+        &["hedge.max: 4 is not allowed: must be at most 3"],
+    ),
+    (
+        "hedge: p95",
+        &[r#"hedge: "p95" is not known: known are on, off, {after: p95}"#],
+    ),
+    (
         "retry: {factor: 0.5}",
         &["retry.factor: 0.5 is not allowed: must be 1 to 1000"],
     ),

@@ -235,7 +235,7 @@ const SECRETS: &[Case] = &[
     (
         r#"services: {a: {match: {host: h}, "X-Api-Key:hunter2": 1}}"#,
         &[
-            "services.a.<hidden>: is not a known key: known are retry, rules, otherwise, dialect, header_rules, inspect_success, budget, gate, fleet, match, base_url, request_overrides, routes",
+            "services.a.<hidden>: is not a known key: known are retry, rules, otherwise, dialect, header_rules, hedge, inspect_success, budget, gate, fleet, match, base_url, request_overrides, routes",
         ],
     ),
     (

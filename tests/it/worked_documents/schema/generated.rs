@@ -112,6 +112,13 @@ fn retry() -> Values {
 fn place() -> Keys {
     vec![
         ("retry", retry()),
+        (
+            "hedge",
+            one_of(json!([
+                "on", "off", true, {"after": "p95"}, {"after": "200ms", "max": 3, "cost": 0.5},
+                {"max": 0, "cost": null}, {}
+            ])),
+        ),
         ("rules", rules()),
         (
             "otherwise",

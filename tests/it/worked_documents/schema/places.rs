@@ -120,6 +120,7 @@ fn of_services() -> Vec<(&'static str, Value)> {
         ("/$defs/service", root("services", json!({"s": {"zzz": 1}}))),
         ("/$defs/match_service", service("match", json!({"zzz": 1}))),
         ("/$defs/gate_map", service("gate", json!({"zzz": 1}))),
+        ("/$defs/hedge_map", service("hedge", json!({"zzz": 1}))),
         ("/$defs/route", service("routes", json!([{"zzz": 1}]))),
         (
             "/$defs/match_route",
