@@ -12,7 +12,7 @@ use crate::testing::{ManualRuntime, Script};
 use crate::tower::RetryLayer;
 use crate::{Class, ErrorKind, Outcome, Reach, RetryPolicy, StopReason};
 use futures_util::FutureExt;
-use http_retry_core::adapter::{DownloadRecorder, ReportRecorder, Subject};
+use http_retry_core::adapter::{DownloadRecorder, HedgeRecorder, ReportRecorder, Subject};
 use http_retry_core::report::TextCut;
 use metrics::with_local_recorder;
 use metrics_util::MetricKind;
@@ -164,6 +164,8 @@ fn rare_events() {
     let mut request = ReportRecorder::new(subject(), Arc::clone(&observers), None, Duration::ZERO);
     request.waited_at_the_gate(Duration::from_secs(1), Duration::from_secs(1));
     request.text_was_cut(TextCut::new(2, 1), Duration::ZERO);
+    let hedge = HedgeRecorder::new(subject(), Arc::clone(&observers), (None, 1));
+    hedge.sent(2, Duration::ZERO, Duration::ZERO);
     let download = DownloadRecorder::new(subject(), observers);
     download.interrupted((1, 2), None, (ResumeFailure::Changed, None), Duration::ZERO);
 }

@@ -24,11 +24,21 @@
 //!
 //! The retry layers of this project report themselves: one further in, when it repeats a request that may have been
 //! processed, and a download, when it requests its rest.
+//!
+//! A layer that sends copies of the request itself [asks](crate::adapter::ask_attempt) the attempt for its terms: who pays, which gate they
+//! pass, and what may be sent twice.
 
+pub(crate) mod asked;
+pub(crate) mod copies;
 pub(crate) mod mark;
 
+use crate::exchange::engine::Engine;
+use crate::exchange::gates::joined_gate_key;
+use crate::exchange::head::Head;
+use crate::exchange::settings::RequestSettings;
+use asked::AttemptTerms;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// Records that the attempt under way sends another request than the one before.
 ///
@@ -41,7 +51,8 @@ pub fn sent() {
 
 /// A handle to the attempt that sends a request, in the extensions of that request, for a layer in another task.
 ///
-/// A repeated request has one. The request of a first attempt has none, unless the retry layer works `across_tasks`.
+/// A repeated request has one. The request of a first attempt has none, unless the retry layer works `across_tasks`. A
+/// layer in the same task can [ask](crate::adapter::ask_attempt) for one.
 ///
 /// ```
 /// use http_retry_core::attempt::AttemptHandle;
@@ -55,19 +66,71 @@ pub fn sent() {
 /// # send_another(&http::Request::new(()));
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct AttemptHandle(Arc<AtomicBool>);
+pub struct AttemptHandle(Arc<AttemptState>);
+
+/// The parts of an attempt that layers below share with it.
+#[derive(Debug, Default)]
+struct AttemptState {
+    sent: AtomicBool,
+    /// The copies of the request that were sent besides the first.
+    copies: AtomicU32,
+    terms: Option<AttemptTerms>,
+}
 
 impl AttemptHandle {
+    pub(crate) fn with_terms(terms: AttemptTerms) -> Self {
+        Self(Arc::new(AttemptState {
+            terms: Some(terms),
+            ..AttemptState::default()
+        }))
+    }
+
+    /// Returns a handle for a request without a retry layer around it, with the terms of a layer that has these settings
+    /// itself: the only attempt of a call that nobody observes.
+    #[must_use]
+    pub fn alone(engine: Arc<Engine>, settings: &mut RequestSettings, head: &impl Head) -> Self {
+        let route = settings.route(&engine, Some(head));
+        let authority = head.authority().unwrap_or_default();
+        Self::with_terms(AttemptTerms {
+            gate_key: joined_gate_key((&engine, &route), &authority, head),
+            overrides: settings.get().cloned(),
+            call: None,
+            number: 1,
+            is_alone: true,
+            engine,
+            route,
+        })
+    }
+
     /// Records that the attempt sends another request than the one before, as [`sent`] does.
     pub fn sent(&self) {
         // Relaxed order is enough: whatever brings the outcome to the layer above orders this before it.
-        self.0.store(true, Ordering::Relaxed);
+        self.0.sent.store(true, Ordering::Relaxed);
+    }
+
+    /// Records that the attempt sends a copy of its request besides the first, also as [`sent`](Self::sent) does. Call
+    /// it right before each. The attempt's report has their number.
+    pub fn copy_sent(&self) {
+        self.sent();
+        self.0.copies.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Returns `true` if [`sent`](Self::sent) was called.
     #[must_use]
     pub(crate) fn has_sent(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.sent.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of copies that were sent besides the first request.
+    #[must_use]
+    pub(crate) fn copies(&self) -> u32 {
+        self.0.copies.load(Ordering::Relaxed)
+    }
+
+    /// Returns the terms of the attempt; `None` for a handle that no retry layer made.
+    #[must_use]
+    pub fn terms(&self) -> Option<&AttemptTerms> {
+        self.0.terms.as_ref()
     }
 }
 

@@ -23,7 +23,7 @@ mod sync;
 pub(crate) use crate::sharing::{Payment, SharedAccount};
 pub(crate) use bucket::BudgetTerms;
 pub use builder::RetryBudgetBuilder;
-pub(crate) use payment::{PaymentResult, PendingRetry};
+pub(crate) use payment::{PaymentResult, PendingRetry, TakenTokens};
 pub use services::ServiceBudgets;
 
 use crate::budget::ext::BudgetExt;
@@ -467,16 +467,14 @@ impl fmt::Debug for Account {
 #[derive(Debug)]
 #[must_use]
 pub struct PaidRetry {
-    budget: RetryBudget,
-    price: u64,
+    taken: TakenTokens,
     plan: RetryPlan,
 }
 
 impl PaidRetry {
     fn new(budget: RetryBudget, price: u64, plan: RetryPlan) -> Self {
         Self {
-            budget,
-            price,
+            taken: TakenTokens::new(budget, price),
             plan,
         }
     }
@@ -508,17 +506,8 @@ impl PaidRetry {
 
     /// Spends the tokens; call it right before the retry is sent. A success of the retry does not give them back; count
     /// it by [`RetryBudget::deposit`] like any other.
-    pub fn commit(mut self) {
-        // Leaves nothing to refund on drop.
-        self.price = 0;
-    }
-}
-
-impl Drop for PaidRetry {
-    fn drop(&mut self) {
-        if self.price > 0 {
-            self.budget.refund(self.price);
-        }
+    pub fn commit(self) {
+        self.taken.spend();
     }
 }
 

@@ -12,7 +12,7 @@
 //! A request that succeeds at once has no session and no report: these are made by the first event that needs them.
 
 pub(crate) mod engine;
-mod gates;
+pub(crate) mod gates;
 pub(crate) mod head;
 mod progress;
 mod retry;
@@ -20,9 +20,11 @@ pub(crate) mod settings;
 pub(crate) mod todo;
 
 use crate::attempt::AttemptHandle;
+use crate::attempt::asked::{AskedAttempt, AttemptTerms};
 use crate::budget::services::Budgets;
 use crate::error::RateLimited;
 use crate::gate::ext::GateExt;
+use crate::gate::map::Permit;
 use crate::gate::state::CallEnd;
 use crate::nested::{AttemptMark, RedirectSigns};
 use crate::policy::ext::PolicyExt;
@@ -75,7 +77,7 @@ impl Exchange {
     ) -> Self {
         let route = settings.route(&engine, head);
         Self {
-            mark: AttemptMark::new(settings.may_retry(&route)),
+            mark: AttemptMark::new(settings.may_retry(&route), !settings.is_passthrough()),
             started: engine.runtime.now(),
             permit: HeldPermit::new(engine, None),
             route,
@@ -170,7 +172,8 @@ impl Exchange {
         match &mut self.progress {
             None => Attempt::new(1, self.first_limit()),
             Some(progress) => {
-                self.mark = AttemptMark::new(progress.session.repeats());
+                let repeats = progress.session.repeats();
+                self.mark = AttemptMark::new(repeats, !self.settings.is_passthrough());
                 progress.attempt(self.settings.outer())
             }
         }
@@ -179,17 +182,44 @@ impl Exchange {
     /// Returns a handle to the attempt that has just begun, for the extensions of its request: a layer in another task
     /// reports by it. Not called, no such layer is heard.
     pub fn handle(&mut self) -> AttemptHandle {
-        self.mark.handle()
+        let (progress, permit) = (self.progress.as_ref(), &self.permit);
+        self.mark.handle(|| AttemptTerms {
+            engine: Arc::clone(&permit.engine),
+            route: Arc::clone(progress.map_or(&self.route, |progress| &progress.route)),
+            overrides: self.settings.get().cloned(),
+            gate_key: match progress {
+                Some(progress) => progress.gate_passed(),
+                None => permit.inner.as_ref().map(Permit::key),
+            },
+            call: progress.map(|progress| progress.recorder.call()),
+            number: progress.map_or(1, |progress| progress.recorder.number()),
+            is_alone: false,
+        })
     }
 
-    /// Calls or polls the client, so that an inner retry layer and the span of the attempt see it.
+    /// Replies to the layers below that have asked for the attempt.
+    #[cold]
+    fn reply(&mut self, questions: &[AskedAttempt]) {
+        let handle = self.handle();
+        for question in questions {
+            question.reply(handle.clone());
+        }
+    }
+
+    /// Calls or polls the client, so that an inner retry layer and the span of the attempt see it. Then replies to the
+    /// layers below that have asked for the attempt.
     #[inline(always)]
-    pub fn around<T>(&self, part: impl FnOnce() -> T) -> T {
-        self.mark
+    pub fn around<T>(&mut self, part: impl FnOnce() -> T) -> T {
+        let result = self
+            .mark
             .around(self.permit.engine.id(), || match &self.progress {
                 None => part(),
                 Some(progress) => progress.recorder.around(part),
-            })
+            });
+        if let Some(questions) = self.mark.take_questions() {
+            self.reply(&questions);
+        }
+        result
     }
 
     /// Completes once the attempt has no time left. Poll it after the attempt itself.
@@ -235,6 +265,7 @@ impl Exchange {
         let head = kept.head();
         let (progress, mark) = self.sent(head.as_ref());
         let earlier = progress.earlier_requests(mark, signs_of(kept, head.as_ref()));
+        progress.recorder.copies_sent(mark.copies());
         progress.timed_out(kept, text, Some(earlier), can_report)
     }
 
@@ -390,6 +421,10 @@ impl Exchange {
         else {
             return Err(None);
         };
+        // The report tells of the copies.
+        if self.mark.copies() > 0 {
+            return Err(None);
+        }
         self.route.succeeds(status, headers, || self.line(kept))?;
         if self.mark.repeats() {
             self.deposit(kept);

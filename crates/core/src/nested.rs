@@ -4,6 +4,7 @@
 //! There only an extension of the request shows an outer layer, and a redirect is known only to belong to some attempt.
 
 use crate::attempt::AttemptHandle;
+use crate::attempt::asked::{AskedAttempt, AttemptTerms};
 use crate::attempt::mark::{self, AttemptFlags, LayerId, PollGuard};
 use crate::policy::outcome::earlier::EarlierRequests;
 use crate::report::warn_of_misuse;
@@ -27,8 +28,10 @@ pub fn follows_redirect(path: Option<&str>) {
 /// The mark of one attempt: set while it is polled, it collects what layers below report.
 #[derive(Debug)]
 pub(crate) struct AttemptMark {
-    /// `false` for a layer that repeats nothing, which sets no mark.
+    /// `false` for a layer that repeats nothing, for which no other stands aside.
     repeats: bool,
+    /// `false` for a layer that only passes the request on, which sets no mark.
+    replies: bool,
     flags: AttemptFlags,
     /// The handle for layers in other tasks, if they may report too.
     handle: Option<AttemptHandle>,
@@ -37,28 +40,42 @@ pub(crate) struct AttemptMark {
 }
 
 impl AttemptMark {
-    pub(crate) fn new(repeats: bool) -> Self {
+    /// Creates the mark of an attempt. A layer that repeats requests replies to layers below, too.
+    pub(crate) fn new(repeats: bool, replies: bool) -> Self {
         Self {
             repeats,
+            replies: repeats || replies,
             flags: AttemptFlags::default(),
             handle: None,
             before: count(),
         }
     }
 
-    /// Returns a handle to this attempt for layers in other tasks.
-    pub(crate) fn handle(&mut self) -> AttemptHandle {
-        self.handle.get_or_insert_default().clone()
+    /// Returns the handle to this attempt, which is made with these terms if there is none yet.
+    pub(crate) fn handle(&mut self, terms: impl FnOnce() -> AttemptTerms) -> AttemptHandle {
+        let new = || AttemptHandle::with_terms(terms());
+        self.handle.get_or_insert_with(new).clone()
     }
 
     pub(crate) fn repeats(&self) -> bool {
         self.repeats
     }
 
+    /// Returns the number of copies of the request that a layer below has sent besides the first.
+    pub(crate) fn copies(&self) -> u32 {
+        self.handle.as_ref().map_or(0, AttemptHandle::copies)
+    }
+
+    /// Returns the questions of layers below, if there are new ones.
+    pub(crate) fn take_questions(&self) -> Option<Vec<AskedAttempt>> {
+        self.flags.take_asked().then(mark::take_questions)
+    }
+
     /// Sets the mark of this attempt until the guard is dropped.
     #[inline]
     pub(crate) fn polled(&self, layer: LayerId) -> Option<PollGuard<'_>> {
-        self.repeats.then(|| self.flags.polled(layer))
+        let layer = self.repeats.then_some(layer);
+        self.replies.then(|| self.flags.polled(layer))
     }
 
     /// Polls a part of the attempt under its mark.
@@ -205,6 +222,11 @@ impl Redirects {
         }
     }
 
+    /// Returns `true` if the client may follow redirects that nobody marks.
+    pub(crate) fn are_unknown(&self) -> bool {
+        self.mode == RedirectMode::Nothing || self.disproved.load(Ordering::Relaxed)
+    }
+
     /// Logs, for the first request that is not repeated because nothing is known of its client's redirects, the line to
     /// write.
     pub(crate) fn warn_of_the_missing_setting(&self) {
@@ -294,15 +316,15 @@ mod tests {
     #[test]
     fn a_layer_that_repeats_nothing_leaves_the_mark_as_it_is() {
         let [outer, inner] = layers();
-        let inside = || AttemptMark::new(false).around(inner, is_inside);
-        assert!(!inside() && AttemptMark::new(true).around(outer, inside));
+        let inside = || AttemptMark::new(false, false).around(inner, is_inside);
+        assert!(!inside() && AttemptMark::new(true, true).around(outer, inside));
     }
 
     #[test]
     fn every_attempt_that_is_polled_sees_a_redirect() {
         let _alone = alone();
         let [outer, inner] = layers();
-        let marks = [true, false, true, true].map(AttemptMark::new);
+        let marks = [true, false, true, true].map(|repeats| AttemptMark::new(repeats, repeats));
         let [around, repeats_nothing, within, later] = &marks;
         around.around(outer, || {
             repeats_nothing.around(inner, || {
@@ -318,7 +340,7 @@ mod tests {
     fn a_redirect_counts_whatever_a_client_tells() {
         let _alone = alone();
         let [outer, inner] = layers();
-        let marks = [true; 3].map(AttemptMark::new);
+        let marks = [true; 3].map(|repeats| AttemptMark::new(repeats, repeats));
         let [around, followed, told] = &marks;
         around.around(outer, || {
             followed.around(inner, || {
@@ -340,12 +362,12 @@ mod tests {
             in_another_task(move || match by {
                 None => follows_redirect(Some("/a")),
                 Some(by) => {
-                    AttemptMark::new(true).around(by, || follows_redirect(Some("/a")));
+                    AttemptMark::new(true, true).around(by, || follows_redirect(Some("/a")));
                 }
             });
         };
         for (by, may) in [(None, true), (Some(other), true), (Some(layer), false)] {
-            let mark = AttemptMark::new(true);
+            let mark = AttemptMark::new(true, true);
             let elsewhere = |path| mark.may_be_redirected_elsewhere(layer, path);
             assert!(!elsewhere(Some("/a")));
             mark.around(layer, || follows_in(by));
@@ -358,8 +380,8 @@ mod tests {
     fn a_forgotten_redirect_may_be_any_attempts() {
         let _alone = alone();
         let [layer, _] = layers();
-        let mark = AttemptMark::new(true);
-        let other = AttemptMark::new(true);
+        let mark = AttemptMark::new(true, true);
+        let other = AttemptMark::new(true, true);
         let elsewhere = || mark.may_be_redirected_elsewhere(layer, Some("/a"));
         for _ in 0..1024 {
             other.around(layer, || follows_redirect(Some("/a")));
@@ -389,7 +411,7 @@ mod redirects_tests {
     #[test]
     fn a_response_from_another_url_disproves_the_mode_for_good() {
         let redirects = Redirects::with_mode(RedirectMode::Off);
-        let mark = AttemptMark::new(true);
+        let mark = AttemptMark::new(true, true);
         let tracker = RequestTracker {
             redirects: &redirects,
             layer: LayerId::MIN,

@@ -36,10 +36,11 @@ use std::time::Duration;
 /// It runs in the request's own task, so it must be quick, and must not panic. A function that takes an event is an
 /// observer too, and so is an `Arc` of one.
 ///
-/// The events of one request arrive in this order: optionally `WaitedAtGate`, then `AttemptStarted` and `AttemptEnded`.
-/// If a retry follows, optionally `TextCut`, then `RetryScheduled`, and the same again. The last one is `Stopped`,
-/// except for a request that is dropped. A download sends `Resuming` after a break. The request for the rest sends its
-/// own events up to `Stopped`, and is followed by `Resumed` or `Interrupted`.
+/// The events of one request arrive in this order: optionally `WaitedAtGate`, then `AttemptStarted` and `AttemptEnded`,
+/// between which a hedging layer sends `HedgeSent`, and `HedgeWon` or `HedgeLost`. If a retry follows, optionally
+/// `TextCut`, then `RetryScheduled`, and the same again. The last one is `Stopped`, except for a request that is
+/// dropped. A download sends `Resuming` after a break. The request for the rest sends its own events up to `Stopped`,
+/// and is followed by `Resumed` or `Interrupted`.
 ///
 /// Changes of a fleet are reported once to every observer of every adapter in it, no matter which adapter calls the
 /// service.
@@ -191,6 +192,37 @@ pub enum RetryEventKind<'a> {
     WaitedAtGate {
         /// The wait at the gate, besides the delay of a retry.
         waited: Duration,
+    },
+    /// A request that is slow is sent once more, beside the copies under way. It is paid for.
+    #[non_exhaustive]
+    HedgeSent {
+        /// The number of the attempt that it belongs to; 1 without a retry layer.
+        attempt: u32,
+        /// 2 for the first hedge of an attempt, 3 for the second, and so on.
+        copy: u32,
+        /// The time since the first copy was sent.
+        after: Duration,
+    },
+    /// The response to a hedge arrived first and goes up to the caller.
+    #[non_exhaustive]
+    HedgeWon {
+        /// The number of the attempt that it belongs to; 1 without a retry layer.
+        attempt: u32,
+        /// The number of the copy, from 2 on.
+        copy: u32,
+        /// The time since the first copy was sent.
+        after: Duration,
+    },
+    /// A hedge was sent in vain: another copy was faster, or this one failed. A hedge that is dropped with its call has no
+    /// such event.
+    #[non_exhaustive]
+    HedgeLost {
+        /// The number of the attempt that it belongs to; 1 without a retry layer.
+        attempt: u32,
+        /// The number of the copy, from 2 on.
+        copy: u32,
+        /// The time since the first copy was sent.
+        after: Duration,
     },
     /// The longest text of the request was too long for the model and was cut; the next attempt sends the cut text.
     TextCut(TextCut),

@@ -8,10 +8,12 @@ use http_retry::reqwest::RetryMiddleware;
 use http_retry::run::Runner;
 use http_retry::testing::{ManualRuntime, Script, ScriptBody};
 use http_retry::tower::RetryLayer;
-use http_retry::{Class, Reach, RetryOverride, RetryReport, StopReason};
+use http_retry::{Class, Reach, RetryOverride, RetryPolicy, RetryReport, StopReason};
+use http_retry_core::adapter::ask_attempt;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
+use std::sync::{Arc, Mutex};
 use tower::buffer::Buffer;
 use tower::{BoxError, Layer, Service, ServiceExt, service_fn};
 
@@ -247,4 +249,43 @@ async fn an_operation_that_resumes_sends_more_than_one_request() {
     let attempts = (slot.take().unwrap().attempt_count(), script.calls().len());
     // The start, and the request for the rest three times.
     assert_eq!(attempts, (1, 4));
+}
+
+/// What a service below learns when it asks for its attempt: the number of the attempt, that of the call, and if there is
+/// a gate.
+async fn learned(layer: RetryLayer, request: Request) -> Vec<Option<(u32, bool, bool)>> {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let (script, learned) = (Script::new().status(503).status(200), Arc::clone(&seen));
+    let service = service_fn(move |request: Request| {
+        let (script, seen) = (script.clone(), Arc::clone(&learned));
+        let asked = ask_attempt();
+        Box::pin(async move {
+            let handle = asked.as_ref().map(|asked| asked.handle().unwrap());
+            let terms = handle.map(|handle| handle.terms().unwrap());
+            let terms =
+                terms.map(|terms| (terms.number, terms.call.is_some(), terms.gate_key.is_some()));
+            seen.lock().unwrap().push(terms);
+            Ok(script.oneshot(request).await?)
+        }) as Sent
+    });
+    let _ = layer.layer(service).oneshot(request).await;
+    let seen = seen.lock().unwrap();
+    seen.clone()
+}
+
+#[tokio::test]
+async fn a_layer_below_learns_the_terms_of_its_attempt() {
+    let first = Some((1, false, false));
+    // An attempt that nobody observes has no call until something happens.
+    let retried = vec![first, Some((2, true, false))];
+    assert_eq!(learned(layer(), get()).await, retried);
+    let gated = RetryLayer::new(RetryPolicy::background()).runtime(ManualRuntime::new());
+    let retried = vec![Some((1, false, true)), Some((2, true, true))];
+    assert_eq!(learned(gated, get()).await, retried);
+    let observed = learned(layer().observe(|_| {}), get()).await;
+    assert_eq!(observed[0], Some((1, true, false)));
+    let no_retries = with_own(get(), RetryOverride::new().max_retries(0));
+    assert_eq!(learned(layer(), no_retries).await, vec![first]);
+    let off = with_own(get(), RetryOverride::off());
+    assert_eq!(learned(layer(), off).await, vec![None]);
 }

@@ -1,6 +1,7 @@
 //! The mark of the attempt that a thread polls, and what is reported of that attempt.
 
-use std::cell::Cell;
+use super::asked::AskedAttempt;
+use std::cell::{Cell, RefCell};
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -10,9 +11,14 @@ pub(crate) type LayerId = NonZeroUsize;
 const REDIRECTED: u8 = 1;
 const SENT: u8 = 2;
 const FOLLOWS_NONE: u8 = 4;
+const ASKED: u8 = 8;
 
 thread_local! {
-    static POLLED: Cell<PolledAttempt> = const { Cell::new(PolledAttempt { outermost: None, flags: 0 }) };
+    static POLLED: Cell<PolledAttempt> = const {
+        Cell::new(PolledAttempt { outermost: None, replies: false, flags: 0 })
+    };
+    /// The questions of the poll under way.
+    static QUESTIONS: RefCell<Vec<AskedAttempt>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The attempt that this thread polls.
@@ -20,6 +26,8 @@ thread_local! {
 struct PolledAttempt {
     /// The outermost layer whose attempt it is.
     outermost: Option<LayerId>,
+    /// `true` if it replies to layers below.
+    replies: bool,
     /// The deeds of the innermost attempt in this poll.
     flags: u8,
 }
@@ -27,6 +35,26 @@ struct PolledAttempt {
 /// Records in every attempt that this thread polls that a layer below sends another request.
 pub(crate) fn sent() {
     report(SENT);
+}
+
+/// Asks the attempt that this thread polls. Returns `None` outside of an attempt.
+pub(super) fn ask() -> Option<AskedAttempt> {
+    let polled = POLLED.get();
+    if !polled.replies {
+        return None;
+    }
+    let question = AskedAttempt::default();
+    QUESTIONS.with_borrow_mut(|questions| questions.push(question.clone()));
+    POLLED.set(PolledAttempt {
+        flags: polled.flags | ASKED,
+        ..polled
+    });
+    Some(question)
+}
+
+/// Returns the questions that were asked since the last call, which belong to the innermost attempt.
+pub(crate) fn take_questions() -> Vec<AskedAttempt> {
+    QUESTIONS.take()
 }
 
 /// Records a flag. Returns the outermost layer whose attempt this thread polls, or `None` outside of an attempt.
@@ -68,12 +96,14 @@ pub(crate) fn outermost() -> Option<LayerId> {
 pub(crate) struct AttemptFlags(AtomicU8);
 
 impl AttemptFlags {
-    /// Makes this the attempt that the thread polls, until the guard is dropped.
+    /// Makes this the attempt that the thread polls, until the guard is dropped. An attempt of no layer is not a reason
+    /// for others to stand aside.
     #[inline]
-    pub(crate) fn polled(&self, layer: LayerId) -> PollGuard<'_> {
+    pub(crate) fn polled(&self, layer: Option<LayerId>) -> PollGuard<'_> {
         let before = POLLED.get();
         POLLED.set(PolledAttempt {
-            outermost: before.outermost.or(Some(layer)),
+            outermost: before.outermost.or(layer),
+            replies: true,
             // What an earlier inner attempt has done is not done by this one.
             flags: 0,
         });
@@ -106,6 +136,16 @@ impl AttemptFlags {
         self.has(SENT)
     }
 
+    /// Returns `true` if a layer below has asked something since the last call.
+    #[inline]
+    pub(crate) fn take_asked(&self) -> bool {
+        let is_asked = self.has(ASKED);
+        if is_asked {
+            self.0.fetch_and(!ASKED, Ordering::Relaxed);
+        }
+        is_asked
+    }
+
     fn has(&self, flag: u8) -> bool {
         self.0.load(Ordering::Relaxed) & flag != 0
     }
@@ -125,9 +165,9 @@ impl Drop for PollGuard<'_> {
         if flags != 0 {
             self.attempt.0.fetch_or(flags, Ordering::Relaxed);
         }
-        // The outer attempt has done everything that an inner one has.
+        // The outer attempt has done everything that an inner one has. A question is for the innermost alone.
         POLLED.set(PolledAttempt {
-            flags: self.before.flags | flags,
+            flags: self.before.flags | (flags & !ASKED),
             ..self.before
         });
     }
@@ -143,11 +183,11 @@ mod tests {
     fn every_attempt_around_a_request_is_told_of_it() {
         let attempts = [(); 3].map(|()| AttemptFlags::default());
         let [around, within, later] = &attempts;
-        let outer = around.polled(LAYER);
-        let inner = within.polled(LAYER);
+        let outer = around.polled(Some(LAYER));
+        let inner = within.polled(Some(LAYER));
         sent();
         drop(inner);
-        drop(later.polled(LAYER));
+        drop(later.polled(Some(LAYER)));
         drop(outer);
         assert_eq!(
             attempts.each_ref().map(AttemptFlags::has_sent),
@@ -160,16 +200,34 @@ mod tests {
     fn outside_of_an_attempt_nobody_is_told() {
         sent();
         let attempt = AttemptFlags::default();
-        drop(attempt.polled(LAYER));
+        drop(attempt.polled(Some(LAYER)));
         sent();
         assert!(!attempt.has_sent() && outermost().is_none());
+    }
+
+    #[test]
+    fn a_question_is_for_the_innermost_attempt() {
+        assert!(ask().is_none());
+        let attempts = [(); 2].map(|()| AttemptFlags::default());
+        let [around, within] = &attempts;
+        let outer = around.polled(Some(LAYER));
+        let inner = within.polled(None);
+        let asked = ask().unwrap();
+        drop(inner);
+        assert!(within.take_asked() && !within.take_asked());
+        for question in take_questions() {
+            question.reply(Default::default());
+        }
+        assert!(asked.handle().is_some());
+        drop(outer);
+        assert!(!around.take_asked());
     }
 
     #[test]
     fn the_mark_ends_with_the_poll_even_by_a_panic() {
         let attempt = AttemptFlags::default();
         let polled = std::panic::catch_unwind(|| {
-            let _guard = attempt.polled(LAYER);
+            let _guard = attempt.polled(Some(LAYER));
             assert!(outermost().is_some());
             std::panic::resume_unwind(Box::new(()));
         });

@@ -1,4 +1,5 @@
-//! The payment for a planned retry, which may have to wait for the store of a fleet.
+//! The tokens that pay for a request, and the payment for a planned retry, which may have to wait for the store of a
+//! fleet.
 
 use super::{PaidRetry, Payment, RetryBudget, SharedAccount};
 use crate::policy::RetryPlan;
@@ -7,6 +8,35 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
+
+/// Tokens that were taken from a budget. Dropped before [`spend`](Self::spend), they go back to it, up to the capacity; in
+/// a fleet they stay with this process.
+#[derive(Debug)]
+#[must_use]
+pub struct TakenTokens {
+    budget: RetryBudget,
+    price: u64,
+}
+
+impl TakenTokens {
+    pub(super) fn new(budget: RetryBudget, price: u64) -> Self {
+        Self { budget, price }
+    }
+
+    /// Spends the tokens; call it right before the request that they pay for is sent.
+    pub fn spend(mut self) {
+        // Leaves nothing to refund on drop.
+        self.price = 0;
+    }
+}
+
+impl Drop for TakenTokens {
+    fn drop(&mut self) {
+        if self.price > 0 {
+            self.budget.refund(self.price);
+        }
+    }
+}
 
 /// The decision of a budget about a planned retry.
 #[derive(Debug)]

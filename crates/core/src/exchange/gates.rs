@@ -6,6 +6,7 @@ use super::progress::Progress;
 use super::retry::Awaited;
 use super::settings::Operation;
 use super::todo::Todo;
+use crate::attempt::copies::CopyRefusal;
 use crate::gate::ext::GateExt;
 use crate::gate::key::RouteOf;
 use crate::gate::map::{Hold, Permit};
@@ -75,6 +76,42 @@ impl HeldPermit {
 impl Drop for HeldPermit {
     fn drop(&mut self) {
         self.end(CallEnd::Other, None);
+    }
+}
+
+/// The places of a copy at the gates of its request. Dropping them reports that the copy is over.
+pub struct HeldGates(Vec<HeldPermit>);
+
+impl HeldGates {
+    /// Takes a place at a gate, if there is one, and at those of narrower limits of the request, if all of them admit it
+    /// at once, which is while nothing is refused. Returns `None` otherwise.
+    pub(crate) fn enter(
+        engine: &Arc<Engine>,
+        (key, request): (Option<GateKey>, &RequestLine),
+        quotas_at_once: bool,
+    ) -> Option<Self> {
+        let Some(key) = key else {
+            return Some(Self(Vec::new()));
+        };
+        let (gate, now) = (&engine.gate, engine.runtime.now());
+        let narrower = RouteOf {
+            key,
+            method: request.method(),
+            path: request.path(),
+        };
+        let keys = std::iter::once(key).chain(gate.narrower(narrower, now));
+        let places = keys.map(|key| {
+            let permit = gate.enter(key, now, quotas_at_once).ok()?;
+            Some(HeldPermit::new(Arc::clone(engine), permit))
+        });
+        Some(Self(places.collect::<Option<_>>()?))
+    }
+
+    /// Reports to the service's gate that a copy was refused whose response no layer above sees.
+    pub fn refused(mut self, refusal: CopyRefusal) {
+        if let Some(of_service) = self.0.first_mut() {
+            of_service.end(CallEnd::Refused(refusal.asked), refusal.quota);
+        }
     }
 }
 
@@ -299,7 +336,7 @@ impl Engine {
 
 /// Returns the gate of a call, if its policy has one. A shared gate joins its fleet.
 #[cold]
-pub(super) fn joined_gate_key(
+pub(crate) fn joined_gate_key(
     (engine, route): (&Engine, &Route),
     authority: &str,
     head: &impl Head,

@@ -260,6 +260,7 @@ impl Progress {
             }
         };
         let line = self.session.request();
+        self.recorder.copies_sent(mark.copies());
         let earlier = self.earlier_requests(mark, signs);
         let mut outcome = outcome.after_others(earlier).for_request(line.as_deref());
         if judged.is_none() && self.session.accepts_unseen(&outcome) {
@@ -474,6 +475,12 @@ impl Progress {
             _ => EndsWith::Last,
         };
         Ending { with, report }
+    }
+
+    /// Returns the gate that the attempt has passed, if its service has one.
+    pub(super) fn gate_passed(&self) -> Option<GateKey> {
+        let has_gate = self.session.policy().gate_wait_limit().is_some();
+        Some(self.gate_key).filter(|key| has_gate && *key != GateKey::default())
     }
 
     pub(super) fn now(&self) -> Moment {

@@ -49,6 +49,11 @@ pub struct Permit {
 pub(crate) struct Hold(pub(super) Permit);
 
 impl Permit {
+    /// Returns the key of the gate that admitted the call.
+    pub(crate) fn key(&self) -> GateKey {
+        self.key
+    }
+
     /// Returns it for a first attempt, or for a later one.
     pub(crate) fn for_first(self, is_first: bool) -> Self {
         Self { is_first, ..self }

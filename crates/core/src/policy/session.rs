@@ -202,6 +202,14 @@ impl RetrySession {
         self.own.idempotent.unwrap_or(self.facts.is_idempotent())
     }
 
+    /// Returns `true` if the request may be sent again before its outcome is known: by the policy's [`Methods`], its own
+    /// settings and its facts, body included.
+    pub(crate) fn may_send_twice(&self) -> bool {
+        let excluded = self.policy.0.methods.exclude(self.method.as_ref());
+        let is_allowed = self.disabled.is_none() && !excluded && self.facts.is_replayable();
+        is_allowed && self.is_idempotent()
+    }
+
     /// Returns `true` if a server may have processed one of the attempts that were followed by another, and the request
     /// is not idempotent by itself. A layer within an attempt of another one [reports](crate::attempt::sent) that.
     #[must_use]

@@ -22,6 +22,7 @@ use std::time::Duration;
 /// | `http_retry_text_cuts_total` | counter | `service` |
 /// | `http_retry_requests_total` | counter | `service`, `stop`, `budget` |
 /// | `http_retry_budget_tokens` | gauge | `budget`: its [name](crate::RetryBudget::named) |
+/// | `http_retry_hedges_total` | counter | `service`, `step`: `sent`, `won` or `lost` |
 /// | `http_retry_resumes_total` | counter | `service`, `kind`, `outcome` |
 ///
 /// A fleet (feature `redis`) counts without this observer, once for each process:
@@ -107,7 +108,7 @@ impl MetricsObserver {
     }
 }
 
-const COUNTERS: [(&str, &str); 6] = [
+const COUNTERS: [(&str, &str); 7] = [
     ("http_retry_attempts_total", "Attempts that ended."),
     ("http_retry_retries_total", "Retries that were scheduled."),
     (
@@ -117,6 +118,10 @@ const COUNTERS: [(&str, &str); 6] = [
     (
         "http_retry_text_cuts_total",
         "Requests whose text was cut for a language model.",
+    ),
+    (
+        "http_retry_hedges_total",
+        "Second copies of slow requests, sent, won and lost.",
     ),
     (
         "http_retry_resumes_total",
@@ -218,6 +223,9 @@ impl Observer for MetricsObserver {
             RetryEventKind::TextCut(_) => {
                 counter!("http_retry_text_cuts_total", "service" => service()).increment(1);
             }
+            RetryEventKind::HedgeSent { .. } => hedged(service(), "sent"),
+            RetryEventKind::HedgeWon { .. } => hedged(service(), "won"),
+            RetryEventKind::HedgeLost { .. } => hedged(service(), "lost"),
             RetryEventKind::Resumed { kind, .. } => resumed(service(), Some(kind), "resumed"),
             RetryEventKind::Interrupted { kind, why, .. } => resumed(service(), kind, why.as_str()),
             // A fleet has counters of its own, one set for all adapters in it.
@@ -225,6 +233,10 @@ impl Observer for MetricsObserver {
             RetryEventKind::AttemptStarted { .. } | RetryEventKind::Resuming { .. } => {}
         }
     }
+}
+
+fn hedged(service: SharedString, step: &'static str) {
+    counter!("http_retry_hedges_total", "service" => service, "step" => step).increment(1);
 }
 
 fn resumed(service: SharedString, kind: Option<ErrorKind>, outcome: &'static str) {

@@ -31,6 +31,8 @@ pub struct ReportRecorder {
     is_at_the_gate: bool,
     /// The cut of the text before the next attempt.
     cut: Option<TextCut>,
+    /// The copies of the attempt's request that were sent besides the first.
+    copies: u32,
     only_success: bool,
     /// The number of times that the request moved to another service.
     moves: u32,
@@ -58,6 +60,7 @@ impl ReportRecorder {
             delay_source: None,
             is_at_the_gate: false,
             cut: None,
+            copies: 0,
             only_success: true,
             moves: 0,
             span: AttemptSpan::none(),
@@ -73,6 +76,17 @@ impl ReportRecorder {
     #[must_use]
     pub(crate) fn number(&self) -> u32 {
         self.number
+    }
+
+    /// Returns the number of the call in events.
+    #[must_use]
+    pub(crate) fn call(&self) -> u64 {
+        self.call
+    }
+
+    /// Records the copies of the attempt's request that a layer below has sent besides the first.
+    pub(crate) fn copies_sent(&mut self, copies: u32) {
+        self.copies = copies;
     }
 
     /// Reports that an attempt is about to be sent.
@@ -132,9 +146,10 @@ impl ReportRecorder {
         error_type: Option<&'static str>,
         done: bool,
     ) {
-        std::mem::replace(&mut self.span, AttemptSpan::none()).ended(outcome);
+        std::mem::replace(&mut self.span, AttemptSpan::none()).ended(outcome, self.copies);
         self.is_at_the_gate = false;
-        self.only_success &= outcome.class() == Class::Success && self.number == 1 && done;
+        let is_plain = self.number == 1 && self.copies == 0;
+        self.only_success &= outcome.class() == Class::Success && is_plain && done;
         // A plain success needs no report if nobody can receive it.
         if self.only_success && self.slot.is_none() && self.observers.is_empty() {
             return;
@@ -147,6 +162,7 @@ impl ReportRecorder {
             rule: rule.cloned(),
             row,
             cut: self.cut.take(),
+            copies: std::mem::take(&mut self.copies).saturating_add(1),
             error_type,
             ..AttemptReport::new(self.number, outcome, at.wall)
         };
@@ -308,6 +324,69 @@ impl Subject {
         // `parse` alone accepts a sign, as in `+80`.
         let port = port.parse().ok().filter(|_| is_digits)?;
         Some((host, port))
+    }
+}
+
+/// The recorder of the hedges of one attempt: its service, and the observers of its events.
+pub struct HedgeRecorder {
+    subject: Subject,
+    observers: Arc<[Arc<dyn Observer>]>,
+    call: Option<u64>,
+    attempt: u32,
+}
+
+impl HedgeRecorder {
+    /// Creates a recorder that reports to these observers, for the attempt with this number in the call with this
+    /// number, if anybody observes it.
+    pub fn new(
+        subject: Subject,
+        observers: Arc<[Arc<dyn Observer>]>,
+        (call, attempt): (Option<u64>, u32),
+    ) -> Self {
+        Self {
+            subject,
+            observers,
+            call,
+            attempt,
+        }
+    }
+
+    /// Reports that a copy is about to be sent. The first hedge is copy 2; `after` is the time since the first copy was
+    /// sent.
+    pub fn sent(&self, copy: u32, after: Duration, now: Duration) {
+        let attempt = self.attempt;
+        let kind = RetryEventKind::HedgeSent {
+            attempt,
+            copy,
+            after,
+        };
+        self.emit(now, kind);
+    }
+
+    /// Reports that the response to a hedge goes up to the caller.
+    pub fn won(&self, copy: u32, after: Duration, now: Duration) {
+        let attempt = self.attempt;
+        let kind = RetryEventKind::HedgeWon {
+            attempt,
+            copy,
+            after,
+        };
+        self.emit(now, kind);
+    }
+
+    /// Reports that a hedge was sent in vain.
+    pub fn lost(&self, copy: u32, after: Duration, now: Duration) {
+        let attempt = self.attempt;
+        let kind = RetryEventKind::HedgeLost {
+            attempt,
+            copy,
+            after,
+        };
+        self.emit(now, kind);
+    }
+
+    fn emit(&self, at: Duration, kind: RetryEventKind<'_>) {
+        self.subject.emit(&self.observers, self.call, at, kind);
     }
 }
 

@@ -294,6 +294,8 @@ pub struct AttemptReport {
     pub scope: Option<Scope>,
     /// The cut of the request's text before this attempt, if the text was too long for the model.
     pub cut: Option<TextCut>,
+    /// The number of requests that this attempt sent: 1, or more if a layer below has hedged it.
+    pub copies: u32,
 }
 
 impl AttemptReport {
@@ -317,6 +319,7 @@ impl AttemptReport {
             is_of_rule: outcome.row().is_some_and(|row| row.is_rule),
             scope: outcome.scope(),
             cut: None,
+            copies: 1,
         }
     }
 
@@ -362,12 +365,11 @@ impl AttemptReport {
 
 impl fmt::Display for AttemptReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{:>10}  attempt {}: ",
-            Seconds(self.started),
-            self.number
-        )?;
+        write!(f, "{:>10}  attempt {}", Seconds(self.started), self.number)?;
+        if self.copies > 1 {
+            write!(f, " of {} copies", self.copies)?;
+        }
+        f.write_str(": ")?;
         match (self.status, self.error) {
             (Some(status), _) => write!(f, "{}", status.as_u16())?,
             (None, Some(error)) => write!(f, "{error} error")?,

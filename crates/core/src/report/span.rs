@@ -73,6 +73,7 @@ mod on {
                 "http.request.resend_count" = (number > 1).then(|| number.saturating_sub(1)),
                 "http.response.status_code" = Empty,
                 "error.type" = Empty,
+                copies = Empty,
             );
             Self { span }
         }
@@ -91,8 +92,12 @@ mod on {
             self.span.in_scope(part)
         }
 
-        /// Ends the span with the outcome's status or error.
-        pub(crate) fn ended(self, outcome: &Outcome<'_>) {
+        /// Ends the span with the outcome's status or error, and with the number of copies that were sent besides the
+        /// first request, if there are any.
+        pub(crate) fn ended(self, outcome: &Outcome<'_>, copies: u32) {
+            if copies > 0 {
+                self.span.record("copies", copies.saturating_add(1));
+            }
             if let Some(status) = outcome.status() {
                 self.span
                     .record("http.response.status_code", status.as_u16());
@@ -348,7 +353,7 @@ mod on {
             part()
         }
 
-        pub(crate) fn ended(self, _: &Outcome<'_>) {}
+        pub(crate) fn ended(self, _: &Outcome<'_>, _: u32) {}
     }
 
     pub(crate) fn log_retry(

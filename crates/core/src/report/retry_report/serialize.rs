@@ -56,6 +56,8 @@ struct AttemptMap<'a> {
     scope: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cut: Option<CutMap>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    copies: Option<u32>,
 }
 
 #[derive(Serialize)]
@@ -108,6 +110,7 @@ impl Serialize for AttemptReport {
                 before: cut.before,
                 after: cut.after,
             }),
+            copies: Some(self.copies).filter(|copies| *copies > 1),
         };
         map.serialize(serializer)
     }
