@@ -4,6 +4,7 @@
 
 #![cfg_attr(
     not(all(
+        feature = "hedge",
         feature = "llm",
         feature = "metrics",
         feature = "redis",
@@ -19,7 +20,6 @@
 pub mod guide {}
 
 #[doc = include_str!("docs/faq.md")]
-#[doc(alias = "hedging")]
 pub mod faq {}
 
 #[doc = include_str!("docs/clients.md")]
@@ -31,6 +31,9 @@ pub mod browser {}
 #[doc = include_str!("docs/gate.md")]
 #[doc = include_str!("docs/charts/V.svg")]
 pub mod gate {}
+
+#[doc = include_str!("docs/hedging.md")]
+pub mod hedging {}
 
 #[doc = include_str!("docs/config.md")]
 pub mod config {}
@@ -84,6 +87,9 @@ pub mod cookbook {
 
     #[doc = include_str!("docs/cookbook/batch.md")]
     pub mod batch {}
+
+    #[doc = include_str!("docs/cookbook/hedge.md")]
+    pub mod hedge {}
 
     #[doc = include_str!("docs/cookbook/llm.md")]
     pub mod llm {}

@@ -69,6 +69,7 @@
 //! | send requests of your own in a layer below | [`attempt::sent`] |
 //! | see what happened | [`RetryReport`], [`report`] |
 //! | resume a download that broke off | [`resume`] |
+//! | send a slow request a second time | [`hedge`] |
 //! | decide without a client | [`policy`] |
 //! | test your own code | [`testing::ManualRuntime`], [`testing::Script`] |
 //!
@@ -84,6 +85,7 @@
 //! | [`docs::config`] | every key of the document that an operator edits |
 //! | [`docs::dialects`] | services whose status code is not enough, and rows of your own |
 //! | [`docs::gate`] | how all calls wait together at a rate limit, and when to turn that off |
+//! | [`docs::hedging`] | a second copy of a slow request, when it helps and what it costs |
 //! | [`docs::fleet`] | one budget and one gate for many processes |
 //! | [`docs::migration`] | from reqwest-retry, backon, tower::retry and others, line by line |
 //! | [`docs::comparison`] | other retry layers, and what each costs |
@@ -106,6 +108,7 @@
 //! | `serde` | the document of `config`, and `Serialize` for reports |
 //! | `llm` | [`llm::LlmPreset`]: reads the errors of language models |
 //! | `redis` | one budget and one gate for many processes |
+//! | `hedge` | [`hedge::HedgeLayer`]: a second copy of a request that is slow |
 //! | `tracing` | a span per attempt and a line per retry |
 //! | `metrics` | counters and histograms |
 //! | `testing` | a clock that jumps and a client that responds from a script |
@@ -122,6 +125,10 @@
 )]
 #![cfg_attr(not(feature = "serde"), doc = "[`config::RetryConfig`]: #features")]
 #![cfg_attr(not(feature = "redis"), doc = "[`fleet::Fleet`]: #features")]
+#![cfg_attr(
+    not(feature = "hedge"),
+    doc = "[`hedge`]: #features\n[`hedge::HedgeLayer`]: #features"
+)]
 #![cfg_attr(
     not(feature = "rules"),
     doc = "[`rules::Condition`]: #features\n[`rules::ReadBody`]: #features"
@@ -149,6 +156,7 @@ mod error;
     all(doc, not(doctest)),
     all(
         any(doctest, test),
+        feature = "hedge",
         feature = "llm",
         feature = "metrics",
         feature = "redis",
@@ -181,6 +189,9 @@ pub use http_retry_dialects::llm;
 #[cfg(feature = "redis")]
 #[doc(inline)]
 pub use http_retry_fleet as fleet;
+#[cfg(feature = "hedge")]
+#[doc(inline)]
+pub use http_retry_hedge as hedge;
 
 #[doc(inline)]
 pub use http_retry_resume as resume;
