@@ -14,6 +14,7 @@ use crate::report::{Failure, Report};
 use crate::units::{self, Quota, Rate, short};
 use clap::Args;
 use http_retry::config::RetryConfig;
+use http_retry::hedge::{Hedge, HedgeLayer};
 use http_retry::testing::MemoryStore;
 use http_retry::tower::RetryLayer;
 use http_retry_lab::runtime::LabRuntime;
@@ -80,6 +81,10 @@ pub(crate) struct StormArguments {
     /// every call succeeds within it
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = units::timeout)]
     timeout: Duration,
+
+    /// Send slow requests of the document a second time: as its `hedge` says, else later than 95 of 100 responses
+    #[arg(long)]
+    hedge: bool,
 
     /// The retries of the plain loop, 0 to 20
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=20))]
@@ -183,6 +188,8 @@ struct Processes<'a> {
     /// The store of the document's fleet, once there is a clock for it.
     store: Option<MemoryStore>,
     config: &'a RetryConfig,
+    /// The layer below that of the retries, if there is one.
+    hedge: Option<HedgeLayer>,
     watch: Watch,
 }
 
@@ -191,7 +198,12 @@ pub(crate) fn run(arguments: &StormArguments) -> Result<Report, Failure> {
     let (source, config) = document::load(&arguments.file, &arguments.reading)?;
     let subject = arguments.target.subject(&config, &source.tree)?;
     let storm = arguments.storm(&subject)?;
-    let processes = Processes::new(&source, &arguments.reading, &config);
+    let mut processes = Processes::new(&source, &arguments.reading, &config);
+    if arguments.hedge {
+        let hedge = HedgeLayer::new(Hedge::default());
+        let hedge = hedge.map_err(|cause| Failure::of_input("--hedge", cause))?;
+        processes.hedge = Some(hedge);
+    }
     let all = arguments.play(&storm, processes)?;
     arguments.write_outputs(&source, &subject, &storm, &all)?;
     let report = match arguments.format {
@@ -210,6 +222,7 @@ impl<'a> Processes<'a> {
             reading,
             store: None,
             config,
+            hedge: None,
             watch: Watch::default(),
         }
     }
@@ -225,7 +238,10 @@ impl<'a> Processes<'a> {
         let layer = RetryLayer::from_config(&config)
             .runtime(runtime.clone())
             .observe(self.watch.process());
-        Retries::Layer(Box::new(layer))
+        match &self.hedge {
+            Some(hedge) => Retries::Hedged(Box::new(layer), hedge.clone()),
+            None => Retries::Layer(Box::new(layer)),
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use super::run::{Ended, Run};
 use super::runtime::{Clock, LabRuntime, run_paused};
 use super::server::{Rules, Server};
 use http::Request;
+use http_retry::hedge::HedgeLayer;
 use http_retry::tower::RetryLayer;
 use std::collections::BTreeSet;
 use std::io;
@@ -81,6 +82,8 @@ pub enum Retries {
     Plain(PlainLoop),
     /// A retry layer. It needs the runtime that it was made for.
     Layer(Box<RetryLayer>),
+    /// A retry layer, and a hedging layer below it.
+    Hedged(Box<RetryLayer>, HedgeLayer),
 }
 
 /// The calls and attempts of a storm.
@@ -224,6 +227,7 @@ fn client(origin: &Origin, retries: Retries) -> Client {
         Retries::None => Client::bare(origin),
         Retries::Plain(plain) => Client::plain_loop(origin, plain),
         Retries::Layer(layer) => Client::tower(layer.layer(origin.clone())),
+        Retries::Hedged(layer, hedge) => Client::tower(layer.layer(hedge.layer(origin.clone()))),
     }
 }
 
@@ -243,6 +247,8 @@ fn add_unfinished(ended: &mut Vec<Ended>, times: &[Duration], now: Duration) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use http_retry::RetryPolicy;
+    use http_retry::hedge::Hedge;
 
     fn storm(fault: Fault) -> Storm {
         Storm {
@@ -303,6 +309,27 @@ mod tests {
         let after = storm.play(|_| Retries::Plain(plain)).unwrap();
         let during = after.run.during(&storm.trouble_time());
         assert_eq!(during.attempts.len(), 4 * during.calls.len());
+    }
+
+    /// What a stall costs with hedges: no more than the budget has.
+    #[test]
+    fn hedges_stop_in_a_stall_with_the_budget() {
+        let storm = storm(Fault::Stall);
+        let attempts = |hedges: bool| {
+            let retries = |runtime: &LabRuntime| {
+                let layer = RetryLayer::new(RetryPolicy::user_facing()).runtime(runtime.clone());
+                let hedge = HedgeLayer::new(Hedge::after(Duration::from_millis(200))).unwrap();
+                if hedges {
+                    Retries::Hedged(Box::new(layer), hedge)
+                } else {
+                    Retries::Layer(Box::new(layer))
+                }
+            };
+            let after = storm.play(retries).unwrap();
+            after.run.during(&storm.trouble_time()).attempts.len()
+        };
+        let (without, with) = (attempts(false), attempts(true));
+        assert!(with > without && with <= without + 20, "{with} {without}");
     }
 
     #[test]

@@ -109,6 +109,16 @@ fn a_limit_refuses_and_a_gate_keeps_to_it() {
     assert!(numbers.its("success_in_outage") > numbers.get("no retries", "success_in_outage"));
 }
 
+/// In a stall every request is slow, so each call would be hedged; its budget allows few.
+#[test]
+fn hedges_cost_what_the_budget_allows() {
+    let stall = [&ORDERS[..], &["--stall"]].concat();
+    let without = Numbers::of(&document("good.yaml"), &stall);
+    let with = Numbers::of(&document("good.yaml"), &[&stall[..], &["--hedge"]].concat());
+    let (without, with) = (without.its("amplification"), with.its("amplification"));
+    assert!(with > without && with < without + 0.2, "{without} {with}");
+}
+
 #[test]
 fn a_failover_leaves_the_service_alone() {
     let numbers = Numbers::of(
