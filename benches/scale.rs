@@ -11,6 +11,7 @@
     reason = "a benchmark looks at the clock, prints, and says what went wrong by panicking"
 )]
 
+mod callgrind;
 mod table;
 
 use allocation_counter::measure;
@@ -20,13 +21,16 @@ use http_retry::config::{Document, RetryConfig};
 use http_retry::dialect::{Dialect, Dialects};
 use http_retry::gate::Gate;
 use http_retry::llm::LlmPreset;
-use http_retry::policy::RequestLine;
+use http_retry::policy::{ErrorBody, RequestLine};
 use http_retry::route::{RequestHead, Router};
+use http_retry::rules::{Condition, Rule};
 use http_retry::services::{Service, Services};
 use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;
-use http_retry::{Outcome, RetryPolicy, ServiceBudgets};
+use http_retry::{Outcome, RetryPolicy, RetryPolicyBuilder, ServiceBudgets};
+use std::convert::Infallible;
 use std::fs;
+use std::future::ready;
 use std::hint::black_box;
 use std::process::Command;
 use std::time::Instant;
@@ -37,11 +41,16 @@ const ROUNDS: usize = 51;
 const REQUESTS: usize = 1_000;
 
 fn main() {
+    if let Some((case, times)) = callgrind::wanted() {
+        return successes(&case, times);
+    }
     if !table::is_wanted() {
         return;
     }
     routing();
     dialects();
+    bodies();
+    rules();
     documents();
     hosts();
     compile_time();
@@ -142,6 +151,65 @@ fn classify_time(hosts: usize) -> f64 {
             black_box(policy.classify(outcome));
         }
     })
+}
+
+fn bodies() {
+    table::head("microseconds to judge a 429 with 64 KiB of JSON by llm, beside a full parse");
+    let items: Vec<serde_json::Value> = (0..720)
+        .map(|id| serde_json::json!({"id": id, "name": format!("item {id}"), "tags": ["red", "green"], "score": 0.5, "ok": true}))
+        .collect();
+    let error = serde_json::json!({"code": "rate_limit_exceeded", "message": "try again in 20s"});
+    let text = serde_json::json!({"error": error, "items": items}).to_string();
+    let (policy, headers) = (RetryPolicy::llm(), HeaderMap::new());
+    let judge = 1_000.0
+        * milliseconds(|| {
+            let body = ErrorBody::read(text.as_bytes());
+            let refused = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &headers);
+            black_box(policy.classify(refused.with_body(&body)));
+        });
+    let parse = 1_000.0
+        * milliseconds(|| {
+            black_box(serde_json::from_str::<serde_json::Value>(&text).unwrap());
+        });
+    table::beside(&format!("{} bytes", text.len()), judge, parse, AtMost(1.0));
+}
+
+fn rules() {
+    if !callgrind::is_there() {
+        return;
+    }
+    table::head("instructions of a 200 through a policy with rules, beside one without");
+    let none = callgrind::per_call("0 rules").unwrap();
+    for (case, target) in [
+        ("1000 rules on failures", AtMost(1.02)),
+        ("1000 rules on paths", Target::None),
+    ] {
+        let some = callgrind::per_call(case).unwrap();
+        table::beside(case, some, none, target);
+    }
+}
+
+/// Sends requests that succeed at once.
+fn successes(case: &str, times: u64) {
+    let mut words = case.split(' ');
+    let count: usize = words.next().unwrap().parse().unwrap();
+    let of_failures = case.ends_with("failures");
+    let rules = (0..count).map(|number| {
+        let path = Condition::path(format!("/p{number}/*")).unwrap();
+        let failed = Condition::status(500..=599).unwrap();
+        let when = if of_failures { path.and(failed) } else { path };
+        Rule::when(when).stop()
+    });
+    let policy = rules.fold(RetryPolicy::builder(), RetryPolicyBuilder::rule);
+    let layer = RetryLayer::new(policy.build().unwrap()).runtime(ManualRuntime::new());
+    let service = layer.layer(tower::service_fn(|_: http::Request<String>| {
+        ready(Ok::<_, Infallible>(http::Response::new(String::new())))
+    }));
+    for _ in 0..times {
+        let request = http::Request::get("http://a.example/b").body(String::new());
+        let sent = service.clone().oneshot(request.unwrap()).now_or_never();
+        black_box(sent.unwrap().unwrap());
+    }
 }
 
 fn documents() {
