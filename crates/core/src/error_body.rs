@@ -6,6 +6,7 @@ mod problem;
 pub use pointer::Pointer;
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::OnceLock;
 
@@ -45,7 +46,11 @@ impl ErrorBody {
     #[must_use]
     pub fn read(start: &[u8]) -> Self {
         // Lossy, so that one invalid byte does not hide the rest. Readers look for the replacement.
-        let text = String::from_utf8_lossy(start);
+        let text = match std::str::from_utf8(start) {
+            // Quicker than the other, and nearly always so.
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => String::from_utf8_lossy(start),
+        };
         // RFC 8259, section 8.1, lets a reader ignore a byte order mark.
         let text = text.trim_start_matches('\u{feff}').trim();
         Self {

@@ -205,8 +205,9 @@ impl ReadBody for ErrorBody {
     }
 
     fn contains(&self, lower: &str) -> bool {
-        work::add(content(self).lower.len());
-        content(self).lower.contains(lower)
+        let LowerCase(text) = self.keep(LowerCase::of);
+        work::add(text.len());
+        text.contains(lower)
     }
 
     #[cfg(feature = "json")]
@@ -252,6 +253,18 @@ fn content(body: &ErrorBody) -> &Content {
     body.keep(Content::of)
 }
 
+/// The whole text in lower case, or that of an error's message.
+struct LowerCase(String);
+
+impl LowerCase {
+    fn of(body: &ErrorBody) -> Self {
+        let text = body.text();
+        let text = if text.is_empty() { body.words() } else { text };
+        work::add(text.len());
+        Self(text.to_lowercase())
+    }
+}
+
 /// The kept result of [`is_certain`].
 struct Certain(bool);
 
@@ -295,8 +308,6 @@ fn asked_delay(body: &ErrorBody) -> Option<Duration> {
 /// The tokens, messages and times in a text.
 #[derive(Default)]
 struct Content {
-    /// The whole text in lower case.
-    lower: String,
     /// The tokens under the keys that APIs use for them; none contains whitespace.
     codes: Vec<String>,
     /// The tokens that name the failure: codes that do not echo the request, phrases under such keys, and keys that
@@ -322,25 +333,18 @@ impl Content {
     fn of(body: &ErrorBody) -> Self {
         // The message of an error is only searched for texts.
         if body.text().is_empty() {
-            return Self {
-                lower: body.words().to_lowercase(),
-                ..Self::default()
-            };
+            return Self::default();
         }
         Self::read(body.text())
     }
 
     fn read(text: &str) -> Self {
         work::add(text.len());
-        let read = Self::of_json(json_in(text)).unwrap_or_else(|| {
+        Self::of_json(json_in(text)).unwrap_or_else(|| {
             let mut prose = Self::default();
             prose.add_prose(without_cut_number(text));
             prose
-        });
-        Self {
-            lower: text.to_lowercase(),
-            ..read
-        }
+        })
     }
 
     fn of_json(text: &str) -> Option<Self> {

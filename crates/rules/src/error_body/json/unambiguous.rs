@@ -2,6 +2,7 @@
 
 use crate::error_body::work;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 
@@ -61,16 +62,67 @@ impl<'de> Visitor<'de> for Members {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let mut seen = HashSet::new();
+        let mut seen = Keys::default();
         // Of two equal members some parsers use the first and some the last (RFC 8259, section 4). A key is compared
         // without its escapes.
-        while let Some(key) = map.next_key::<String>()? {
+        while let Some(key) = map.next_key_seed(Key)? {
             if !seen.insert(key) {
                 return Err(A::Error::custom("duplicate member"));
             }
             map.next_value_seed(Self)?;
         }
         Ok(())
+    }
+}
+
+/// The keys of an object so far.
+#[derive(Default)]
+struct Keys<'a> {
+    few: Vec<Cow<'a, str>>,
+    /// All of them, once they are too many to be compared one by one.
+    many: HashSet<Cow<'a, str>>,
+}
+
+impl<'a> Keys<'a> {
+    /// The most keys that are compared one by one, which is quicker than hashing them.
+    const FEW: usize = 16;
+
+    /// Adds a key, and returns `false` if it is there already.
+    fn insert(&mut self, key: Cow<'a, str>) -> bool {
+        if self.many.is_empty() && self.few.len() < Self::FEW {
+            let is_new = !self.few.contains(&key);
+            self.few.push(key);
+            return is_new;
+        }
+        self.many.extend(self.few.drain(..));
+        self.many.insert(key)
+    }
+}
+
+/// A key, which is copied only if it has escapes.
+struct Key;
+
+impl<'de> DeserializeSeed<'de> for Key {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Key {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_borrowed_str<E>(self, key: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(key))
+    }
+
+    fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(key.to_owned()))
     }
 }
 

@@ -92,7 +92,12 @@ impl<'a> ValueVisitor<'a> {
         is_json
     }
 
-    fn number(&mut self, text: &str) {
+    fn number(&mut self, number: &impl ToString) {
+        // Most numbers have no meaning here, and need no text.
+        if !(self.role.code || self.role.time.is_some() || self.role.quota) {
+            return;
+        }
+        let text = &number.to_string();
         if self.role.code {
             self.content.add_code(text);
             if !self.role.echo {
@@ -129,18 +134,20 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
     }
 
     fn visit_i64<E>(mut self, number: i64) -> Result<(), E> {
-        self.number(&number.to_string());
+        self.number(&number);
         Ok(())
     }
 
     fn visit_u64<E>(mut self, number: u64) -> Result<(), E> {
-        self.number(&number.to_string());
+        self.number(&number);
         Ok(())
     }
 
     /// Reads a fraction, which is never a code. As a delay it counts as the shortest decimal that represents it.
     fn visit_f64<E>(self, number: f64) -> Result<(), E> {
-        self.content.add_time(self.role.time, &number.to_string());
+        if self.role.time.is_some() {
+            self.content.add_time(self.role.time, &number.to_string());
+        }
         Ok(())
     }
 
@@ -157,17 +164,40 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key::<String>()? {
-            // Within the loop: some APIs send `"error": {}` with a success.
-            self.content.is_error |= self.role.top_error;
-            if is_exception(&key) && !self.role.echo {
-                self.content.add_label(&key);
-                self.content.is_error |= self.role.top;
-            }
-            let role = role_of(&key, self.role);
+        while let Some(role) = map.next_key_seed(KeyVisitor(self.inner(self.role)))? {
             map.next_value_seed(self.inner(role))?;
         }
         Ok(())
+    }
+}
+
+/// The key of an object that is about to be read; its value's role is what it gives.
+struct KeyVisitor<'a>(ValueVisitor<'a>);
+
+impl<'de> DeserializeSeed<'de> for KeyVisitor<'_> {
+    type Value = KeyRole;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<KeyRole, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for KeyVisitor<'_> {
+    type Value = KeyRole;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E: Error>(self, key: &str) -> Result<KeyRole, E> {
+        let Self(ValueVisitor { content, role, .. }) = self;
+        // At each key: some APIs send `"error": {}` with a success.
+        content.is_error |= role.top_error;
+        if is_exception(key) && !role.echo {
+            content.add_label(key);
+            content.is_error |= role.top;
+        }
+        Ok(role_of(key, role))
     }
 }
 
@@ -245,10 +275,8 @@ struct KeyRole {
 
 /// Returns the role of the value under a key. Inside an echo of the request everything is an echo.
 fn role_of(key: &str, parent: KeyRole) -> KeyRole {
-    // `errorCode`, `error_code` and `error-code` are one key.
-    let plain: String = key.chars().filter(|c| !matches!(c, '_' | '-')).collect();
-    let plain = plain.to_ascii_lowercase();
-    let name = plain.as_str();
+    let mut plain = [0; MAX_NAME_BYTES];
+    let name = plain_name(key, &mut plain);
     let echo = parent.echo || ECHOES.contains(&name);
     KeyRole {
         // Also in an echo: `codes` lists every token, and only `labels` leaves out the echoes.
@@ -262,6 +290,24 @@ fn role_of(key: &str, parent: KeyRole) -> KeyRole {
         // Streams wrap the outermost object: `{"type": "response.failed", "response": {"error": ..}}`.
         top: parent.top && name == "response",
     }
+}
+
+/// The longest of the names below.
+const MAX_NAME_BYTES: usize = 17;
+
+/// Returns a key in lower case and without `_` and `-`: `errorCode`, `error_code` and `error-code` are one key. Empty if
+/// it is longer than every known name.
+fn plain_name<'a>(key: &str, plain: &'a mut [u8; MAX_NAME_BYTES]) -> &'a str {
+    let mut length = 0_usize;
+    for byte in key.bytes().filter(|byte| !matches!(byte, b'_' | b'-')) {
+        let Some(slot) = plain.get_mut(length) else {
+            return "";
+        };
+        *slot = byte.to_ascii_lowercase();
+        length = length.saturating_add(1);
+    }
+    let name = plain.get(..length).unwrap_or_default();
+    std::str::from_utf8(name).unwrap_or_default()
 }
 
 /// Returns `true` if the key itself names the failure, as in AWS events.

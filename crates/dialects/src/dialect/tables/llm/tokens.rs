@@ -4,6 +4,8 @@ use http::HeaderMap;
 use http_retry_core::Outcome;
 use http_retry_core::policy::ErrorBody;
 use http_retry_rules::ReadBody;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 /// The meaning of one code token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,16 +168,32 @@ fn kind(token: &str) -> Option<TokenKind> {
     let ends = ["exception", "error"];
     let name = ends.iter().find_map(|end| plain.strip_suffix(end));
     let name = name.unwrap_or(&plain);
-    let words = |words: &'static str| words.split_ascii_whitespace();
-    let whole = |known: &&Tokens| words(known.whole).any(|whole| whole == name);
-    let part = |known: &&Tokens| words(known.parts).any(|part| name.contains(part));
     // A token that is known whole may contain a word of another kind, so whole tokens are compared first.
-    match KNOWN.iter().find(whole) {
+    match WHOLE.get(name) {
         None if is_of_a_day(name) => Some(TokenKind::Quota),
-        None => Some(KNOWN.iter().find(part)?.kind),
-        Some(known) => Some(known.kind),
+        None => {
+            let part = PARTS.iter().find(|(part, _)| name.contains(part));
+            part.map(|(_, kind)| *kind)
+        }
+        Some(kind) => Some(*kind),
     }
 }
+
+/// The whole tokens of [`KNOWN`]; of two kinds the first has them.
+static WHOLE: LazyLock<HashMap<&'static str, TokenKind>> = LazyLock::new(|| {
+    let words = |known: &Tokens| known.whole.split_ascii_whitespace();
+    let last_first = KNOWN.iter().rev();
+    let all = last_first.flat_map(|known| words(known).map(|word| (word, known.kind)));
+    all.collect()
+});
+
+/// The parts of tokens of [`KNOWN`], in its order.
+static PARTS: LazyLock<Vec<(&'static str, TokenKind)>> = LazyLock::new(|| {
+    let words = |known: &Tokens| known.parts.split_ascii_whitespace();
+    let all = KNOWN.iter();
+    let all = all.flat_map(|known| words(known).map(|word| (word, known.kind)));
+    all.collect()
+});
 
 /// Returns `true` if a token is the problem type of a request over its quota. This is a quota of requests in a time,
 /// not of money as `quota_exceeded` alone is.
