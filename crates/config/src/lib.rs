@@ -80,9 +80,10 @@ use value::Value;
 
 /// An unchecked document, as a serde format returns it.
 ///
-/// Deserialization fails for more than 100,000 values, 1 MiB of keys and texts in total, or 64 levels, so that a short
-/// text that expands, such as YAML with nested aliases, takes bounded memory. [`from_text`](Self::from_text) bounds the
-/// costs of the parser itself.
+/// Deserialization fails for more than 100,000 values and 40 more for each service, for more than 1 MiB of keys and texts
+/// and 1 KiB more for each service, and for more than 64 levels. So a document may have any number of services, and a
+/// short text that expands, such as YAML with nested aliases, takes bounded memory. [`from_text`](Self::from_text)
+/// bounds the costs of the parser itself.
 #[derive(Clone, PartialEq)]
 pub struct Document(Arc<Value>);
 

@@ -24,8 +24,9 @@ pub(super) struct Live {
     pub(super) fleet: Option<Fleet>,
 }
 
-/// The most rules; each rule counts once for every level at which it applies.
-const MAX_RULES: usize = 20_000;
+/// The most times that rules apply elsewhere than where they are written: a rule of the document at every service, one
+/// of a service at every route of it.
+const MAX_REPEATED_RULES: usize = 20_000;
 
 impl Live {
     /// Builds a document, and keeps the budgets of the last one whose numbers are the same. If only services have
@@ -52,9 +53,10 @@ impl Live {
         let fleet = fleet_of(&spec, names, before, &problems);
         let budgets = budgets(&spec, before, fleet.as_ref());
         // Counted before anything is built, since a short document can expand to very many rules.
-        let built = if count_rules(&spec) > MAX_RULES {
+        let built = if repeated_rules(&spec) > MAX_REPEATED_RULES {
             let cause = format!(
-                "has more than {MAX_RULES} rules, counted at every place where they decide"
+                "repeats rules more than {MAX_REPEATED_RULES} times: those of the document at every service and \
+                 route, those of a service at its routes"
             );
             problems.add(&Path::default(), &"", cause);
             None
@@ -103,7 +105,7 @@ impl Live {
         let problems = Diagnostics::default();
         let is_unchanged = |name: &str| !changed.contains(name);
         let spec = self.spec.with_services(document, &problems, is_unchanged);
-        if count_rules(&spec) > MAX_RULES {
+        if repeated_rules(&spec) > MAX_REPEATED_RULES {
             return None;
         }
         let builder = self.services.to_builder();
@@ -364,24 +366,20 @@ fn matched(service: Service, matching: &MatchKeys) -> Service {
     matching.methods().cloned().fold(service, Service::method)
 }
 
-/// Returns the number of rules to build: those of the document for every service and route, those of a service for
-/// itself and its routes.
-fn count_rules(spec: &Spec) -> usize {
+/// Returns the number of rules to build besides those that are written: those of the document once for every service and
+/// route, those of a service once for each of its routes.
+fn repeated_rules(spec: &Spec) -> usize {
     let services = spec.services.values();
-    let levels = services
+    let places = services
         .clone()
         .map(|service| service.routes.len().saturating_add(1));
-    let levels = levels.fold(1, usize::saturating_add);
-    let own = services.map(|service| {
-        let everywhere = service.routes.len().saturating_add(1);
-        let routes = service.routes.iter().map(|route| route.level.rules.len());
-        let routes = routes.fold(0, usize::saturating_add);
-        everywhere
-            .saturating_mul(service.level.rules.len())
-            .saturating_add(routes)
+    let places = places.fold(0, usize::saturating_add);
+    let at_routes = services.map(|service| {
+        let routes = service.routes.len();
+        routes.saturating_mul(service.level.rules.len())
     });
-    let document = levels.saturating_mul(spec.level.rules.len());
-    own.fold(document, usize::saturating_add)
+    let of_document = places.saturating_mul(spec.level.rules.len());
+    at_routes.fold(of_document, usize::saturating_add)
 }
 
 #[cfg(test)]

@@ -184,7 +184,7 @@ impl Value {
 
     /// Checks the bounds on depth, number of values and length of texts.
     pub(super) fn check_size(&self) -> Result<(), String> {
-        self.count(&Size::default())
+        self.count(&Size::of(self))
     }
 
     /// Returns `true` if it holds more values, or more bytes of text, than these.

@@ -45,6 +45,34 @@ fn aliases_of_a_long_text_end_at_the_most_text() {
 }
 
 #[test]
+fn a_document_may_grow_with_each_service_and_no_more() {
+    let services = |count: usize, each: &str| {
+        let all = (0..count).map(|n| format!("s{n}: {each}"));
+        let all: Vec<String> = all.collect();
+        format!(
+            "version: 1\nx: &x [{}]\nservices: {{{}}}",
+            "1, ".repeat(60),
+            all.join(", ")
+        )
+    };
+    let read = |text: &str| serde_yaml_ng::from_str::<Document>(text);
+    assert!(
+        read(&services(
+            10_000,
+            "{a: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]}"
+        ))
+        .is_ok()
+    );
+    let error = read(&services(10_000, "*x")).unwrap_err().to_string();
+    let most = error.split("holds more than ").nth(1).unwrap();
+    let most = most.split(' ').next().unwrap().parse::<usize>().unwrap();
+    assert!((100_000..=100_000 + 40 * 10_000).contains(&most), "{error}");
+    let elsewhere = services(10_000, "*x").replace("services", "others");
+    let error = read(&elsewhere).unwrap_err().to_string();
+    assert!(error.contains("holds more than 100000 values"), "{error}");
+}
+
+#[test]
 fn a_document_that_is_too_deep_is_refused_while_it_is_read() {
     let deep = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
     assert!(serde_json::from_str::<Document>(&deep(64)).is_ok());

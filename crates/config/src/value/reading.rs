@@ -16,6 +16,7 @@ impl<'de> Deserialize<'de> for Value {
         let whole = Reading {
             size: &size,
             depth: 0,
+            is_services: false,
         };
         whole.deserialize(deserializer)
     }
@@ -26,13 +27,24 @@ impl<'de> Deserialize<'de> for Value {
 struct Reading<'a> {
     size: &'a Size,
     depth: usize,
+    /// `true` for the map of services, each of which may add to the document.
+    is_services: bool,
 }
 
 impl Reading<'_> {
     fn inside(self) -> Self {
         Self {
             depth: self.depth.saturating_add(1),
+            is_services: false,
             ..self
+        }
+    }
+
+    /// Returns the reading of the value under a key of this map.
+    fn under(self, key: &str) -> Self {
+        Self {
+            is_services: self.depth == 0 && key == SERVICES,
+            ..self.inside()
         }
     }
 }
@@ -108,7 +120,10 @@ impl<'de> Visitor<'de> for Reading<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
         let mut map = BTreeMap::new();
         while let Some(key) = access.next_key_seed(Key(self))? {
-            let value = access.next_value_seed(self.inside())?;
+            if self.is_services {
+                self.size.add_service();
+            }
+            let value = access.next_value_seed(self.under(&key))?;
             match map.entry(Arc::from(key)) {
                 Entry::Vacant(slot) => {
                     slot.insert(value);
@@ -144,10 +159,17 @@ impl<'de> DeserializeSeed<'de> for Key<'_> {
 
 /// The deepest nesting of a document, so that reading one takes bounded stack.
 const MAX_DEPTH: usize = 64;
-/// The most values of a document.
+/// The key of the services of a document.
+const SERVICES: &str = "services";
+/// The most values of a document without services.
 const MAX_VALUES: usize = 100_000;
-/// The most bytes of keys and texts.
+/// The values by which a document may grow with each service. A service needs a name of its own, so the bound is linear
+/// in the text, and a short text that expands stays small.
+const VALUES_PER_SERVICE: usize = 40;
+/// The most bytes of keys and texts of a document without services.
 const MAX_TEXT_BYTES: usize = 1024 * 1024;
+/// The bytes of keys and texts by which a document may grow with each service.
+const TEXT_BYTES_PER_SERVICE: usize = 1_024;
 
 /// The most brackets that may be open at once in a text.
 const MAX_OPEN: usize = 128;
@@ -188,11 +210,18 @@ pub(crate) fn why_unreadable(text: &str, error: &str) -> Option<String> {
     has_tab.then(|| format!("{error}: indent with spaces, not with tabs"))
 }
 
-/// The remaining size that a document may have.
+/// The size that a document may have, and how much of it is left.
 #[derive(Debug)]
 pub(super) struct Size {
-    values: Cell<usize>,
-    text: Cell<usize>,
+    values: Left,
+    text: Left,
+}
+
+/// An amount, and how much of it is left.
+#[derive(Debug)]
+struct Left {
+    most: Cell<usize>,
+    left: Cell<usize>,
 }
 
 impl Default for Size {
@@ -204,9 +233,26 @@ impl Default for Size {
 impl Size {
     pub(super) fn up_to(values: usize, text: usize) -> Self {
         Self {
-            values: Cell::new(values),
-            text: Cell::new(text),
+            values: Left::new(values),
+            text: Left::new(text),
         }
+    }
+
+    /// Returns the size that a whole document may have.
+    pub(super) fn of(document: &Value) -> Self {
+        let size = Self::default();
+        let services = document.map_at(SERVICES);
+        services
+            .into_iter()
+            .flatten()
+            .for_each(|_| size.add_service());
+        size
+    }
+
+    /// Counts a service, with which the document may grow.
+    fn add_service(&self) {
+        self.values.grow(VALUES_PER_SERVICE);
+        self.text.grow(TEXT_BYTES_PER_SERVICE);
     }
 
     /// Counts a value at this depth below the document.
@@ -214,16 +260,36 @@ impl Size {
         if depth > MAX_DEPTH {
             return Err(format!("is nested more than {MAX_DEPTH} levels deep"));
         }
-        take(&self.values, 1).ok_or_else(|| format!("holds more than {MAX_VALUES} values"))
+        self.values
+            .take(1)
+            .map_err(|most| format!("holds more than {most} values"))
     }
 
     pub(super) fn add_text(&self, text: &str) -> Result<(), String> {
-        take(&self.text, text.len())
-            .ok_or_else(|| format!("holds more than {MAX_TEXT_BYTES} bytes of text"))
+        self.text
+            .take(text.len())
+            .map_err(|most| format!("holds more than {most} bytes of text"))
     }
 }
 
-fn take(left: &Cell<usize>, amount: usize) -> Option<()> {
-    left.set(left.get().checked_sub(amount)?);
-    Some(())
+impl Left {
+    fn new(most: usize) -> Self {
+        Self {
+            most: Cell::new(most),
+            left: Cell::new(most),
+        }
+    }
+
+    fn grow(&self, amount: usize) {
+        for cell in [&self.most, &self.left] {
+            cell.set(cell.get().saturating_add(amount));
+        }
+    }
+
+    /// Takes an amount, or returns the most that there was.
+    fn take(&self, amount: usize) -> Result<(), usize> {
+        let left = self.left.get().checked_sub(amount);
+        self.left.set(left.ok_or_else(|| self.most.get())?);
+        Ok(())
+    }
 }
