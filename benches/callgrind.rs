@@ -1,4 +1,5 @@
 //! Counts the instructions of one call under valgrind: they are the same on a busy machine and on an idle one.
+#![allow(dead_code, reason = "no benchmark needs every function")]
 
 use anyhow::{Context, Result};
 use std::process::Command;
@@ -24,15 +25,20 @@ pub(crate) fn per_call(case: &str) -> Result<f64> {
 }
 
 fn collected(case: &str, times: u64) -> Result<f64> {
+    collected_by(&[CASE, case, &times.to_string()])
+}
+
+/// The instructions of this program with these arguments.
+pub(crate) fn collected_by(args: &[&str]) -> Result<f64> {
     let run = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(std::env::current_exe()?)
-        .args([CASE, case, &times.to_string()])
+        .args(args)
         .output()?;
     let told = String::from_utf8_lossy(&run.stderr).into_owned();
     let count = told
         .lines()
         .find_map(|line| line.split_once("Collected :"))
-        .with_context(|| format!("valgrind counted nothing for {case}: {told}"))?;
+        .with_context(|| format!("valgrind counted nothing for {args:?}: {told}"))?;
     Ok(count.1.trim().parse()?)
 }

@@ -19,6 +19,7 @@
     reason = "a benchmark looks at the clock, prints, and says what went wrong by panicking"
 )]
 
+mod callgrind;
 mod loopback;
 mod stacks;
 mod table;
@@ -72,12 +73,37 @@ fn main() {
         return;
     }
     let server = processes::Server::start();
+    added(&server);
     table::head("requests per second over loopback; the peer is the bare client");
     for (what, sent, layer, target) in ROWS {
         let pairs = server.client(sent, layer);
         by(what, &pairs, |run| run.requests / run.took, target);
         let cpu = |run: &Run| run.requests / run.on_cpu;
         by("  - of the client's processor", &pairs, cpu, Target::None);
+    }
+}
+
+/// What a layer adds to a request over loopback, outside of the kernel: ours beside the peer's.
+fn added(server: &processes::Server) {
+    if !callgrind::is_there() {
+        table::skipped("instructions of a request", "valgrind is not installed");
+        return;
+    }
+    table::head("instructions added to a request over loopback; the peer is another layer");
+    for (what, sent) in [
+        (
+            "hyper-util, GET without headers; tower::retry",
+            "hyper-util/get",
+        ),
+        ("hyper-util, POST of 1 KiB; tower::retry", "hyper-util/post"),
+        ("reqwest, GET without headers; reqwest-retry", "reqwest/get"),
+        ("reqwest, POST of 1 KiB; reqwest-retry", "reqwest/post"),
+    ] {
+        let bare = server.instructions(sent, "bare");
+        let ours = server.instructions(sent, "http-retry") - bare;
+        let peer = server.instructions(sent, "peer") - bare;
+        table::beside(what, ours, peer, Target::None);
+        table::alone("  - of the bare client's request", bare, Target::None);
     }
 }
 

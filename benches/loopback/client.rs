@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::{Method, StatusCode, Uri};
 use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use reqwest_middleware::{ClientBuilder, ClientWithMiddleware};
 use std::pin::Pin;
@@ -33,10 +34,45 @@ pub(super) async fn send(sent: &str, layer: &str, port: u16) {
     }
 }
 
-async fn through_hyper_util(what: &str, layer: &str, uri: &Uri) {
-    let bare = Client::builder(TokioExecutor::new())
+/// Sends as many requests as this, one after another, through a client with this layer: `bare`, `http-retry` or `peer`.
+pub(super) async fn send_alone(sent: &str, layer: &str, port: u16, times: usize) {
+    let (client, what) = sent.split_once('/').unwrap();
+    let url = format!("http://127.0.0.1:{port}/v2/orders");
+    let (uri, posts) = (url.parse().unwrap(), what == "post");
+    match (client, layer) {
+        ("hyper-util", "bare") => tower_requests(hyper_client(), uri, posts, times).await,
+        ("hyper-util", "peer") => {
+            let peer = stacks::tower_retry(hyper_client());
+            tower_requests(peer, uri, posts, times).await;
+        }
+        ("hyper-util", _) => {
+            let ours = stacks::layer().layer(hyper_client());
+            tower_requests(ours, uri, posts, times).await;
+        }
+        (_, layer) => {
+            let client = match layer {
+                "bare" => reqwest_client(),
+                "peer" => reqwest_client().with(stacks::reqwest_retry()),
+                _ => reqwest_client().with(stacks::middleware()),
+            };
+            reqwest_requests(client.build(), url.parse().unwrap(), posts, times).await;
+        }
+    }
+}
+
+fn hyper_client() -> Client<HttpConnector, Full<Bytes>> {
+    Client::builder(TokioExecutor::new())
         .pool_max_idle_per_host(CONNECTIONS)
-        .build_http::<Full<Bytes>>();
+        .build_http()
+}
+
+fn reqwest_client() -> ClientBuilder {
+    let client = reqwest::Client::builder().pool_max_idle_per_host(CONNECTIONS);
+    ClientBuilder::new(client.no_proxy().build().unwrap())
+}
+
+async fn through_hyper_util(what: &str, layer: &str, uri: &Uri) {
+    let bare = hyper_client();
     let posts = what == "post";
     let at_bare = || tower_run(&bare, uri, posts);
     match layer {
@@ -52,14 +88,10 @@ async fn through_hyper_util(what: &str, layer: &str, uri: &Uri) {
 }
 
 async fn through_reqwest(what: &str, layer: &str, url: &reqwest::Url) {
-    let client = || {
-        let client = reqwest::Client::builder().pool_max_idle_per_host(CONNECTIONS);
-        ClientBuilder::new(client.no_proxy().build().unwrap())
-    };
-    let bare = client().build();
+    let bare = reqwest_client().build();
     let layered = match layer {
-        "peer" => client().with(stacks::reqwest_retry()),
-        _ => client().with(stacks::middleware()),
+        "peer" => reqwest_client().with(stacks::reqwest_retry()),
+        _ => reqwest_client().with(stacks::middleware()),
     };
     let layered = layered.build();
     let posts = what == "post";
@@ -117,47 +149,54 @@ where
     S: Service<stacks::Request, Response = http::Response<B>, Error: Send + std::fmt::Debug>,
     S: Clone + Send + 'static,
     S::Future: Send,
-    B: http_body::Body + Send,
+    B: http_body::Body + Send + 'static,
     B::Data: Send,
     B::Error: Send,
 {
     let (service, uri) = (service.clone(), uri.clone());
-    at_once(move || {
-        let (service, uri) = (service.clone(), uri.clone());
-        async move {
-            for _ in 0..REQUESTS {
-                let mut request = stacks::Request::default();
-                if posts {
-                    request = stacks::request();
-                    *request.method_mut() = Method::POST;
-                }
-                *request.uri_mut() = uri.clone();
-                let response = service.clone().oneshot(request).await.unwrap();
-                assert_eq!(response.status(), StatusCode::OK);
-                drop(response.into_body().collect().await);
-            }
+    at_once(move || tower_requests(service.clone(), uri.clone(), posts, REQUESTS))
+}
+
+async fn tower_requests<S, B>(service: S, uri: Uri, posts: bool, times: usize)
+where
+    S: Service<stacks::Request, Response = http::Response<B>, Error: std::fmt::Debug> + Clone,
+    B: http_body::Body,
+{
+    for _ in 0..times {
+        let mut request = stacks::Request::default();
+        if posts {
+            request = stacks::request();
+            *request.method_mut() = Method::POST;
         }
-    })
+        *request.uri_mut() = uri.clone();
+        let response = service.clone().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK);
+        drop(response.into_body().collect().await);
+    }
 }
 
 fn reqwest_run(client: &ClientWithMiddleware, url: &reqwest::Url, posts: bool) -> Runs {
     let (client, url) = (client.clone(), url.clone());
-    at_once(move || {
-        let (client, url) = (client.clone(), url.clone());
-        async move {
-            for _ in 0..REQUESTS {
-                let mut request = reqwest::Request::new(Method::GET, url.clone());
-                if posts {
-                    *request.method_mut() = Method::POST;
-                    *request.headers_mut() = stacks::headers();
-                    *request.body_mut() = Some(reqwest::Body::from(stacks::body()));
-                }
-                let response = client.execute(request).await.unwrap();
-                assert_eq!(response.status(), StatusCode::OK);
-                response.bytes().await.unwrap();
-            }
+    at_once(move || reqwest_requests(client.clone(), url.clone(), posts, REQUESTS))
+}
+
+async fn reqwest_requests(
+    client: ClientWithMiddleware,
+    url: reqwest::Url,
+    posts: bool,
+    times: usize,
+) {
+    for _ in 0..times {
+        let mut request = reqwest::Request::new(Method::GET, url.clone());
+        if posts {
+            *request.method_mut() = Method::POST;
+            *request.headers_mut() = stacks::headers();
+            *request.body_mut() = Some(reqwest::Body::from(stacks::body()));
         }
-    })
+        let response = client.execute(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK);
+        response.bytes().await.unwrap();
+    }
 }
 
 /// One task for each connection.

@@ -1,12 +1,16 @@
 //! The processes of the client and of the server.
 
 use super::{Run, client, server};
+use crate::callgrind;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use tokio::runtime::Builder;
 
 const SERVE: &str = "--serve";
 const SEND: &str = "--send";
+const SEND_ALONE: &str = "--send-alone";
+/// The requests of a client whose instructions are counted.
+const COUNTED: usize = 200;
 
 /// Does what the process was started for, if it is a client or a server.
 pub(crate) fn is_one() -> bool {
@@ -17,6 +21,10 @@ pub(crate) fn is_one() -> bool {
         [SERVE] => runtime().block_on(server::serve()),
         [SEND, sent, layer, port] => {
             runtime().block_on(client::send(sent, layer, port.parse().unwrap()));
+        }
+        [SEND_ALONE, sent, layer, port, times] => {
+            let (port, times) = (port.parse().unwrap(), times.parse().unwrap());
+            runtime().block_on(client::send_alone(sent, layer, port, times));
         }
         _ => return false,
     }
@@ -39,6 +47,17 @@ impl Server {
             process,
             port: port.trim().to_owned(),
         }
+    }
+
+    /// The instructions outside of the kernel of one request, on a client with this layer.
+    pub(crate) fn instructions(&self, sent: &str, layer: &str) -> f64 {
+        let collected = |times: usize| {
+            let times = times.to_string();
+            let args = [SEND_ALONE, sent, layer, &self.port, &times];
+            callgrind::collected_by(&args).unwrap()
+        };
+        // What the second half of twice as many adds, so that start and end do not count.
+        (collected(2 * COUNTED) - collected(COUNTED)) / COUNTED as f64
     }
 
     /// What a client measures of runs with this layer and without, pair by pair.
