@@ -82,9 +82,10 @@ fn end_of(result: &io::Result<Response<()>>) -> End<'_> {
             url: None,
             can_leave: false,
         },
-        Err(_) => End::Error(ErrorFacts {
+        Err(error) => End::Error(ErrorFacts {
             outcome: Outcome::error(ErrorKind::Other),
             type_name: "io::Error",
+            error: Some(error),
             redirects: RedirectSigns::default(),
         }),
     }

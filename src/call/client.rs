@@ -1,6 +1,6 @@
 //! The interface between a call and a client.
 
-use crate::client::error_chain::{is_of_reqwest, outcome_of};
+use crate::client::error_chain::{is_of_reqwest, outcome_of, shown_error};
 use crate::client::requests::Requests;
 use crate::client::responses::Responses;
 use crate::error::LayerError;
@@ -9,6 +9,7 @@ use http::{HeaderName, HeaderValue};
 use http_retry_core::adapter::{ErrorFacts, RedirectSigns, is_grpc};
 use http_retry_core::attempt::AttemptHandle;
 use std::any::Any;
+use std::error::Error;
 use std::future::Future;
 
 /// A client, as a [`Call`](super::Call) sees it: its types, and what its errors mean.
@@ -43,6 +44,15 @@ pub trait Client: Sized {
         error: &'a Self::Error,
         head_alone: bool,
     ) -> ErrorFacts<'a>;
+
+    /// Returns an error for observers: none whose text has a URL.
+    fn shown_error<'a>(
+        policy: &RetryPolicy,
+        error: &'a Self::Error,
+    ) -> Option<&'a (dyn Error + 'static)> {
+        let _ = (policy, error);
+        None
+    }
 
     /// Returns the text of an error along its whole chain, for rules that match it.
     fn error_text(policy: &RetryPolicy, error: &Self::Error, kind: Option<ErrorKind>) -> String {
@@ -81,15 +91,16 @@ pub(crate) type KeptResponse<C> = <<C as Client>::Responses as Responses<<C as C
 pub(crate) type SavedOf<C> = <<C as Client>::Requests as Requests<<C as Client>::Request>>::Saved;
 
 /// Reads an error of an HTTP client.
-pub(crate) fn http_error_facts(
+pub(crate) fn http_error_facts<'a>(
     policy: &RetryPolicy,
-    error: &dyn Any,
+    error: &'a dyn Any,
     head_alone: bool,
     type_name: &'static str,
-) -> ErrorFacts<'static> {
+) -> ErrorFacts<'a> {
     ErrorFacts {
         outcome: outcome_of(policy, error, head_alone),
         type_name,
+        error: shown_error(policy, error),
         redirects: RedirectSigns {
             may_follow: is_of_reqwest(policy, error),
             ..RedirectSigns::default()

@@ -48,7 +48,9 @@ impl<C: Client> Call<C> {
                     (BodyPart::Start(_), Err(error)) => {
                         let kind = self.exchange.error_kind();
                         let text = C::error_text(self.exchange.policy(), error, kind);
-                        self.exchange.read(&self.saved, head, Found::Text(&text))
+                        let shown = C::shown_error(self.exchange.policy(), error);
+                        self.exchange
+                            .read(&self.saved, head, Found::Text(&text, shown))
                     }
                     _ => self.exchange.read(&self.saved, head, Found::Nothing),
                 };

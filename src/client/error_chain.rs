@@ -25,7 +25,7 @@ use http_retry_core::adapter::{OutcomeExt, PolicyExt};
 use io_errors::{while_connected, while_connecting, while_resolving};
 use link::{BodyReader, Link};
 use links::{known, links};
-use of_reqwest::ReqwestFacts;
+use of_reqwest::{ReqwestFacts, behind_urls};
 use reading::{kind_by_connector, kind_within_body, read};
 use std::any::Any;
 use std::error::Error;
@@ -92,6 +92,15 @@ pub(crate) fn type_in_box(error: &(dyn Error + 'static)) -> &'static str {
     } else {
         std::any::type_name::<dyn Error>()
     }
+}
+
+/// Returns an error for observers, if its type is known: what caused an error of reqwest, whose text has a URL.
+pub(crate) fn shown_error<'a>(
+    policy: &RetryPolicy,
+    error: &'a dyn Any,
+) -> Option<&'a (dyn Error + 'static)> {
+    let known = policy.own_error(error).or_else(|| known(error));
+    known.and_then(behind_urls)
 }
 
 /// Returns the text of an error along its chain, after its kind, for rules that test it. It is used for nothing else.

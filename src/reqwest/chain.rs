@@ -1,7 +1,7 @@
 //! The rest of a middleware chain, as the driver's client.
 
 use crate::call::{Client, ErrorFacts, Sends, http_error_facts};
-use crate::client::error_chain::{error_text, retire_connection, type_in_box};
+use crate::client::error_chain::{error_text, retire_connection, shown_error, type_in_box};
 use crate::client::replay::CloneBody;
 use crate::client::responses::Wrapped;
 use crate::error::LayerError;
@@ -52,6 +52,13 @@ impl Client for MiddlewareChain<'_> {
             Error::Reqwest(_) => type_name::<::reqwest::Error>(),
         };
         http_error_facts(policy, error, head_alone, type_name)
+    }
+
+    fn shown_error<'a>(
+        policy: &RetryPolicy,
+        error: &'a Error,
+    ) -> Option<&'a (dyn StdError + 'static)> {
+        shown_error(policy, error)
     }
 
     fn error_text(policy: &RetryPolicy, error: &Error, kind: Option<ErrorKind>) -> String {

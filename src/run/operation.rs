@@ -1,7 +1,7 @@
 //! An operation as the driver's client: it runs from its beginning each time, and has no head or body.
 
 use crate::call::{AttemptResult, Client, ErrorFacts, Sends};
-use crate::client::error_chain::{outcome_of, redirect_signs};
+use crate::client::error_chain::{outcome_of, redirect_signs, shown_error};
 use crate::client::requests::{Head, Requests, SaveOptions, sealed::Sealed};
 use crate::client::responses::Opaque;
 use crate::policy::Verdict;
@@ -50,6 +50,8 @@ impl<E, V: Into<Verdict>, J: Fn(&E) -> V> Judge<E> for ByFunction<J> {
         ErrorFacts {
             outcome: Outcome::error(ErrorKind::Other).judged(self.0(error).into()),
             type_name: type_name::<E>(),
+            // It may be of any type.
+            error: None,
             redirects: RedirectSigns::default(),
         }
     }
@@ -60,6 +62,7 @@ impl<E: 'static> Judge<E> for ByPolicy {
         ErrorFacts {
             outcome: outcome_of(policy, error, head_alone),
             type_name: type_name::<E>(),
+            error: shown_error(policy, error),
             redirects: redirect_signs(policy, error),
         }
     }

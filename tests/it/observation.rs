@@ -2,6 +2,7 @@
 
 pub(crate) mod counters;
 mod downloads;
+mod error_itself;
 mod events;
 mod failover_secrets;
 pub(crate) mod journal;

@@ -27,6 +27,7 @@ pub use tracing::Level;
 use crate::named::named;
 use crate::policy::{DelaySource, ErrorKind, ResumeFailure};
 use http::{HeaderMap, Method};
+use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -118,7 +119,7 @@ impl<F: Fn(&RetryEvent<'_>)> OnEvent for F {}
 /// let succeeded = ("api.example".to_owned(), StopReason::Succeeded);
 /// assert_eq!(*stops.lock().unwrap(), [succeeded]);
 /// ```
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct RetryEvent<'a> {
     /// The number of the call, the same for all of its attempts. No other call of this process has it, and log lines and
@@ -132,8 +133,34 @@ pub struct RetryEvent<'a> {
     /// The time of the event, on the runtime's clock: since the epoch of
     /// [`Runtime::now`](crate::runtime::Runtime::now).
     pub at: Duration,
+    /// The error of an attempt, with [`AttemptEnded`](RetryEventKind::AttemptEnded), for as long as the observer runs: to
+    /// look for a type of your own in its chain, for example. An error of reqwest has a URL in its text, so it and all
+    /// around it are left out, and this is what caused it. `None` if no attempt failed, if the error is of a type that the
+    /// layer does not know ([`RetryPolicyBuilder::classify_error`](crate::RetryPolicyBuilder::classify_error) makes it
+    /// known), for a time limit of this crate, and for a body that broke.
+    ///
+    /// <div class="warning">
+    ///
+    /// Its text is the client's own, or that of a layer below: **it may name hosts and paths, or quote what a server
+    /// sent**. Nothing else in an event, a report or a log line of this crate does.
+    ///
+    /// </div>
+    pub error: Option<&'a (dyn Error + 'static)>,
     /// The kind of the event.
     pub kind: RetryEventKind<'a>,
+}
+
+/// Leaves out the error, whose text may hold a secret.
+impl fmt::Debug for RetryEvent<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RetryEvent")
+            .field("call", &self.call)
+            .field("service", &self.service)
+            .field("method", &self.method)
+            .field("at", &self.at)
+            .field("kind", &self.kind)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'a> RetryEvent<'a> {
@@ -156,6 +183,7 @@ impl<'a> RetryEvent<'a> {
             service,
             method: None,
             at,
+            error: None,
             kind,
         }
     }

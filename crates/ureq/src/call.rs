@@ -1,6 +1,6 @@
 //! One request on its way: an [`Exchange`] decides, and what is here sends, reads and waits on ureq.
 
-use crate::errors::{RequestFailed, outcome_of, outcome_of_body, words};
+use crate::errors::{RequestFailed, outcome_of, outcome_of_body, shown, words};
 use crate::request::ReplayableRequest;
 use crate::response::{ReadEnd, at_most, canned, read};
 use crate::runtime::clock;
@@ -128,6 +128,7 @@ impl<'a, 'b> Call<'a, 'b> {
         End::Error(ErrorFacts {
             outcome,
             type_name: type_name::<Error>(),
+            error: shown(error),
             redirects: RedirectSigns::default(),
         })
     }
@@ -147,7 +148,7 @@ impl<'a, 'b> Call<'a, 'b> {
             (Some(Err(error)), part) => {
                 let text = words(&error, exchange.error_kind());
                 let found = match part {
-                    BodyPart::Start(_) => Found::Text(&text),
+                    BodyPart::Start(_) => Found::Text(&text, shown(&error)),
                     _ => Found::Nothing,
                 };
                 let todo = exchange.read(request, None, found);

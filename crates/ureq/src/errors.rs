@@ -56,6 +56,14 @@ pub(crate) fn outcome_of_body(policy: &RetryPolicy, error: &Error) -> Outcome<'s
     outcome.after_a_response()
 }
 
+/// Returns an error for observers, unless its text is a URL.
+pub(crate) fn shown(error: &Error) -> Option<&(dyn StdError + 'static)> {
+    match error {
+        Error::BadUri(_) => None,
+        error => Some(error),
+    }
+}
+
 /// Returns the text of an error for rules that test it. It is used for nothing else.
 pub(crate) fn words(error: &Error, kind: Option<ErrorKind>) -> String {
     let kind = kind.map_or_else(String::new, |kind| format!("{kind}: "));

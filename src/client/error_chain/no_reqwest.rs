@@ -26,6 +26,12 @@ pub(crate) fn redirect_signs<'a>(_: &RetryPolicy, _: &'a dyn Any) -> RedirectSig
     RedirectSigns::default()
 }
 
+pub(super) fn behind_urls<'a>(
+    error: &'a (dyn Error + 'static),
+) -> Option<&'a (dyn Error + 'static)> {
+    Some(error)
+}
+
 pub(crate) fn without_url(error: BoxError) -> BoxError {
     error
 }

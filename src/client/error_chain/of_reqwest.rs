@@ -51,6 +51,18 @@ pub(crate) fn redirect_signs<'a>(policy: &RetryPolicy, error: &'a dyn Any) -> Re
     }
 }
 
+/// Returns an error, or what is behind the last one of reqwest in its chain: its text, and that of those around it, has a
+/// URL.
+pub(super) fn behind_urls<'a>(
+    error: &'a (dyn Error + 'static),
+) -> Option<&'a (dyn Error + 'static)> {
+    let of_reqwest = links(error).filter(|link| link.is::<::reqwest::Error>());
+    match of_reqwest.last() {
+        Some(last) => last.source(),
+        None => Some(error),
+    }
+}
+
 /// Returns the same error without its URL.
 pub(crate) fn without_url(error: BoxError) -> BoxError {
     let error = match error.downcast::<reqwest_middleware::Error>() {

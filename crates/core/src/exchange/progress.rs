@@ -29,6 +29,7 @@ use crate::route::Route;
 use crate::runtime::Sleep;
 use crate::server_hints::has_quota_header;
 use http::{HeaderMap, HeaderName, Method, StatusCode, Uri};
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -227,6 +228,7 @@ impl Progress {
         // The limit is over with the attempt, even if the answer is still read.
         self.timer = None;
         self.error_type = None;
+        let mut error = None;
         let (outcome, has_response) = match *end {
             End::Value => (Outcome::success(), true),
             End::Response {
@@ -247,8 +249,10 @@ impl Progress {
             End::Error(ErrorFacts {
                 outcome,
                 type_name,
+                error: itself,
                 redirects: shown,
             }) => {
+                error = itself;
                 signs = RedirectSigns {
                     may_follow: signs.may_follow || shown.may_follow,
                     path: signs.path.or(shown.path),
@@ -268,7 +272,7 @@ impl Progress {
         }
         let at = self.prepare_decision(kept, has_response);
         let decision = self.session.judge_end(&mut outcome, judged, at);
-        self.settle(kept, decision, outcome, at)
+        self.settle(kept, decision, (outcome, error), at)
     }
 
     /// Ends the request with a success that nothing looks at.
@@ -284,7 +288,7 @@ impl Progress {
         };
         self.last = outcome.without_head();
         self.end_permits(&outcome);
-        self.record(outcome, Some(StopReason::Succeeded));
+        self.record(outcome, None, Some(StopReason::Succeeded));
         Todo::Done
     }
 
@@ -296,7 +300,7 @@ impl Progress {
         found: Found<'_>,
     ) -> Todo {
         match found {
-            Found::Nothing => self.judge_body(kept, head, None, None),
+            Found::Nothing => self.judge_body(kept, head, (None, None), None),
             Found::Start(bytes, is_whole) => {
                 let line = self.session.request();
                 let pointers = head.map(|(status, headers)| {
@@ -305,20 +309,20 @@ impl Progress {
                 });
                 let body = ErrorBody::read(bytes).cut(!is_whole);
                 let body = body.with_pointers(&pointers.unwrap_or_default());
-                self.judge_body(kept, head, Some(&body), None)
+                self.judge_body(kept, head, (Some(&body), None), None)
             }
-            Found::Text(text) => {
+            Found::Text(text, error) => {
                 let text = ErrorBody::of_words(text);
-                self.judge_body(kept, head, Some(&text), None)
+                self.judge_body(kept, head, (Some(&text), error), None)
             }
-            Found::Verdict(verdict) => self.judge_body(kept, head, None, verdict),
+            Found::Verdict(verdict) => self.judge_body(kept, head, (None, None), verdict),
             Found::Broken(broken) => {
                 self.broken = Some(Box::new(ErrorBody::of_words(&broken.words)));
                 let line = self.session.request();
                 let mut outcome = broken.outcome.for_request(line.as_deref());
                 let at = self.prepare_decision(kept, true);
                 let decision = self.session.judge_end(&mut outcome, None, at);
-                self.settle(kept, decision, outcome, at)
+                self.settle(kept, decision, (outcome, None), at)
             }
             Found::Late(text, can_report) => self.timed_out(kept, text, None, can_report),
         }
@@ -328,7 +332,7 @@ impl Progress {
         &mut self,
         kept: &impl Kept,
         head: Option<(StatusCode, &HeaderMap)>,
-        body: Option<&ErrorBody>,
+        (body, error): (Option<&ErrorBody>, Option<&(dyn Error + 'static)>),
         verdict: Option<Verdict>,
     ) -> Todo {
         let line = self.session.request();
@@ -341,7 +345,7 @@ impl Progress {
         }
         let at = self.prepare_decision(kept, head.is_some());
         let decision = self.session.judge_body(&mut outcome, at);
-        self.settle(kept, decision, outcome, at)
+        self.settle(kept, decision, (outcome, error), at)
     }
 
     /// Reports a judged outcome to the gate, the budget and the report if the decision is final, and applies it.
@@ -349,7 +353,7 @@ impl Progress {
         &mut self,
         kept: &impl Kept,
         decision: Decision,
-        outcome: Outcome<'_>,
+        (outcome, error): (Outcome<'_>, Option<&(dyn Error + 'static)>),
         at: Moment,
     ) -> Todo {
         (self.last, self.at) = (outcome.without_head(), at);
@@ -360,12 +364,12 @@ impl Progress {
             let hints = self.session.hints();
             let outcome = outcome.with_hints(&hints);
             self.end_permits(&outcome);
-            self.record(outcome, decision.end());
+            self.record(outcome, error, decision.end());
         }
         // The text of a broken body is here already.
         let needs_text = matches!(decision, Decision::Read(BodyPart::Start(_)));
         match self.broken.take_if(|_| needs_text) {
-            Some(text) => self.judge_body(kept, None, Some(&text), None),
+            Some(text) => self.judge_body(kept, None, (Some(&text), None), None),
             None => self.apply(decision),
         }
     }
@@ -377,8 +381,14 @@ impl Progress {
         self.engine.runtime.moment()
     }
 
-    /// Counts an attempt that has ended in the budgets and the report. `end` is why the request ends with it, if it does.
-    pub(super) fn record(&mut self, outcome: Outcome<'_>, end: Option<StopReason>) {
+    /// Counts an attempt that has ended in the budgets and the report. `error` is what observers get of it, and `end` is
+    /// why the request ends with it, if it does.
+    pub(super) fn record(
+        &mut self,
+        outcome: Outcome<'_>,
+        error: Option<&(dyn Error + 'static)>,
+        end: Option<StopReason>,
+    ) {
         let at = self.at;
         // A layer that repeats nothing deposits nothing: an outer layer counts the same success.
         if outcome.class() == Class::Success && self.session.repeats() {
@@ -396,7 +406,7 @@ impl Progress {
             self.session.policy().row_of(&outcome),
         );
         self.recorder
-            .attempt_ended(&outcome, at, by, self.error_type, is_done);
+            .attempt_ended((&outcome, error), at, by, self.error_type, is_done);
     }
 
     pub(super) fn earlier_requests(

@@ -103,7 +103,7 @@ impl Progress {
         if let Some(cut) = self.cut.take() {
             // Before `prepare` adds the retry to the report.
             let outcome = self.last.with_body(&cut.text);
-            self.record(outcome, None);
+            self.record(outcome, None, None);
         }
         self.session.apply(&paid);
         self.waiting = Awaited::Until(self.at.now.saturating_add(paid.delay()));
@@ -162,7 +162,7 @@ impl Progress {
                 return Todo::Stay;
             }
             let outcome = self.last.with_body(&cut.text);
-            self.record(outcome, decision.end());
+            self.record(outcome, None, decision.end());
         }
         self.apply(decision)
     }

@@ -9,6 +9,7 @@ use crate::policy::{Outcome, Verdict};
 use crate::report::RetryReport;
 use crate::route::Rebase;
 use http::{HeaderMap, StatusCode};
+use std::error::Error;
 use std::time::Duration;
 
 /// The next thing to do for a request.
@@ -68,6 +69,8 @@ pub struct ErrorFacts<'a> {
     pub outcome: Outcome<'static>,
     /// The name of its type, as the client below makes it.
     pub type_name: &'static str,
+    /// The error itself, for observers: none whose text has a URL.
+    pub error: Option<&'a (dyn Error + 'static)>,
     /// The signs of other requests in its attempt.
     pub redirects: RedirectSigns<'a>,
 }
@@ -80,8 +83,8 @@ pub enum Found<'a> {
     Nothing,
     /// The start of a body; `true` if it is all of it.
     Start(&'a [u8], bool),
-    /// The text of an error.
-    Text(&'a str),
+    /// The text of an error, and the error itself as [`ErrorFacts`] has it.
+    Text(&'a str, Option<&'a (dyn Error + 'static)>),
     /// The verdict of a probe.
     Verdict(Option<Verdict>),
     /// The body broke.

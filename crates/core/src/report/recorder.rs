@@ -10,6 +10,7 @@ use crate::normal_form::default_port;
 use crate::policy::{Class, DelaySource, ErrorKind, Moment, Outcome, ResumeFailure, StopReason};
 use http::uri::Authority;
 use http::{Method, Uri};
+use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -140,7 +141,7 @@ impl ReportRecorder {
     /// Reports that the attempt ended with this outcome.
     pub(crate) fn attempt_ended(
         &mut self,
-        outcome: &Outcome<'_>,
+        (outcome, error): (&Outcome<'_>, Option<&(dyn Error + 'static)>),
         at: Moment,
         (rule, row): (Option<&Arc<str>>, Option<Arc<str>>),
         error_type: Option<&'static str>,
@@ -166,7 +167,9 @@ impl ReportRecorder {
             error_type,
             ..AttemptReport::new(self.number, outcome, at.wall)
         };
-        self.emit(at.now, RetryEventKind::AttemptEnded(&attempt));
+        let ended = RetryEventKind::AttemptEnded(&attempt);
+        self.subject
+            .emit(&self.observers, (Some(self.call), error), at.now, ended);
         self.report.push(attempt);
     }
 
@@ -253,7 +256,7 @@ impl ReportRecorder {
 
     fn emit(&self, at: Duration, kind: RetryEventKind<'_>) {
         self.subject
-            .emit(&self.observers, Some(self.call), at, kind);
+            .emit(&self.observers, (Some(self.call), None), at, kind);
     }
 }
 
@@ -282,12 +285,13 @@ impl Subject {
     fn emit(
         &self,
         observers: &[Arc<dyn Observer>],
-        call: Option<u64>,
+        (call, error): (Option<u64>, Option<&(dyn Error + 'static)>),
         at: Duration,
         kind: RetryEventKind<'_>,
     ) {
         let event = RetryEvent {
             call,
+            error,
             service: &self.service,
             method: self.method.as_ref(),
             at,
@@ -386,7 +390,8 @@ impl HedgeRecorder {
     }
 
     fn emit(&self, at: Duration, kind: RetryEventKind<'_>) {
-        self.subject.emit(&self.observers, self.call, at, kind);
+        self.subject
+            .emit(&self.observers, (self.call, None), at, kind);
     }
 }
 
@@ -445,6 +450,6 @@ impl DownloadRecorder {
 
     fn emit(&self, at: Duration, kind: RetryEventKind<'_>) {
         // A download consists of several calls, each with its own number.
-        self.subject.emit(&self.observers, None, at, kind);
+        self.subject.emit(&self.observers, (None, None), at, kind);
     }
 }
