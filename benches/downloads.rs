@@ -139,14 +139,14 @@ impl World {
         self.run(|| by_tower(&service, self.url()))
     }
 
-    fn tower(&self, whole_answers: usize) -> Microseconds {
-        let service = RetryLayer::new(policy(whole_answers)).layer(hyper_client());
+    fn tower(&self, whole_responses: usize) -> Microseconds {
+        let service = RetryLayer::new(policy(whole_responses)).layer(hyper_client());
         self.run(|| by_tower(&service, self.url()))
     }
 
-    fn reqwest(&self, whole_answers: usize, resumed: bool) -> Microseconds {
+    fn reqwest(&self, whole_responses: usize, resumed: bool) -> Microseconds {
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
-        let retries = RetryMiddleware::new(policy(whole_answers));
+        let retries = RetryMiddleware::new(policy(whole_responses));
         let client = ClientBuilder::new(client).with(retries).build();
         self.run(|| by_reqwest(&client, self.url(), resumed))
     }
@@ -203,8 +203,8 @@ fn cpu() -> Option<Microseconds> {
 }
 
 /// Answers of at most so many bytes are read whole.
-fn policy(whole_answers: usize) -> RetryPolicy {
-    let policy = RetryPolicy::builder().whole_answers(whole_answers);
+fn policy(whole_responses: usize) -> RetryPolicy {
+    let policy = RetryPolicy::builder().whole_responses(whole_responses);
     policy.build().unwrap()
 }
 

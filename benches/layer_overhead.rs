@@ -22,7 +22,7 @@ use table::Target::{AtMost, None};
 const DIALECT: &str = "  a dialect that reads no success; beside none";
 /// The instructions that a dialect may add to a success whose body none of its rows look at.
 const MOST_OF_A_DIALECT: f64 = 100.0;
-const SWITCHES: &str = "  whole answers and resumes set up, and off; beside none";
+const SWITCHES: &str = "  whole responses and resumes set up, and off; beside none";
 /// Counts differ by a few instructions from run to run.
 const MOST_OF_SWITCHES: f64 = 10.0;
 #[cfg(feature = "redis")]

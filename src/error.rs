@@ -31,7 +31,7 @@ impl From<LayerError> for Box<dyn Error + Send + Sync> {
 }
 
 /// The error of an attempt that was cut because no response head came within the attempt timeout or the rest of the
-/// deadline. If [responses are read whole](crate::RetryPolicyBuilder::whole_answers), also because the response was not
+/// deadline. If [responses are read whole](crate::RetryPolicyBuilder::whole_responses), also because the response was not
 /// whole by then.
 ///
 /// Two stacks can report it: the tower layer, and reqwest-middleware inside `Error::Middleware`
@@ -132,7 +132,7 @@ impl fmt::Display for AttemptTimeout {
             }
         }
         let missing = if self.answered {
-            "no whole answer"
+            "no whole response"
         } else {
             "no response head"
         };
@@ -151,7 +151,7 @@ impl Error for AttemptTimeout {}
 ///
 /// Some clients end such a body as if it were complete: hyper does on HTTP/2 if the stream is reset, or the connection
 /// goes away, with `NO_ERROR`. The caller then gets the bytes that came and this error, inside the body's own;
-/// [`IncompleteBody::of`] finds it. If the policy reads [responses whole](crate::RetryPolicyBuilder::whole_answers),
+/// [`IncompleteBody::of`] finds it. If the policy reads [responses whole](crate::RetryPolicyBuilder::whole_responses),
 /// such an attempt has failed, and a retry may follow first.
 ///
 /// | stack | before the announced length | without a length |

@@ -27,7 +27,7 @@ pub(crate) fn call(layers: &str) -> Option<Call> {
             Extensions::new,
         ),
         "switches off" => {
-            let off = policy().to_builder().whole_answers(0).build().unwrap();
+            let off = policy().to_builder().whole_responses(0).build().unwrap();
             let middleware = RetryMiddleware::new(off).resume(Resume::new());
             through(client().with(middleware), Extensions::new)
         }

@@ -32,7 +32,7 @@ pub(crate) fn call(layers: &str) -> Option<Call> {
         "http-retry" => through(layer().layer(bare::<1>()), request),
         "dialect" => through(RetryLayer::new(with_dialect()).layer(bare::<12>()), request),
         "switches off" => {
-            let off = policy().to_builder().whole_answers(0).build().unwrap();
+            let off = policy().to_builder().whole_responses(0).build().unwrap();
             let layer = RetryLayer::new(off).resume(Resume::new());
             through(layer.layer(bare::<13>()), request)
         }

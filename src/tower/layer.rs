@@ -152,7 +152,7 @@ impl<C, A> RetryLayer<C, A> {
     ///
     /// Response bodies keep their error type too, and hyper's cannot hold an `IncompleteBody`. On HTTP/2 hyper ends a
     /// body without an error if its stream is reset, or the connection goes away, with `NO_ERROR`: **the caller gets
-    /// part of the body as if it were all of it**, also with `whole_answers` once no retry is left. Compare its length
+    /// part of the body as if it were all of it**, also with `whole_responses` once no retry is left. Compare its length
     /// with `content-length`, or check `size_hint().lower() == 0` after its end.
     ///
     /// </div>
@@ -213,7 +213,7 @@ impl<C, X> RetryLayer<C, Wrapped<X>> {
     /// | a failed response before a retry (`drain_before_retry`) | read to free its connection, then dropped; kept if it has no body, and unread if the call has a deadline |
     /// | a rule, a classifier or a dialect that reads the body | sees no body, and judges by the head |
     /// | streams that are held back (`HoldStreams`) | are returned at their head |
-    /// | `whole_answers` | responses are not read: the caller gets them at their head |
+    /// | `whole_responses` | responses are not read: the caller gets them at their head |
     /// | `respond` | the last response or error is returned |
     /// | `resume_downloads` | does not compile |
     /// | a body that ends early without an error of its own | **ends as if it were complete** |

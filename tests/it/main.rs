@@ -36,7 +36,7 @@ mod summaries;
 mod tower_stack;
 mod turned_away;
 mod waiting;
-mod whole_answers;
+mod whole_responses;
 mod wire;
 mod worked_documents;
 mod worst_server;

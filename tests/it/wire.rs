@@ -19,4 +19,4 @@ pub(crate) mod shared_body;
 mod stacks;
 mod table;
 mod tls;
-mod whole_answers;
+mod whole_responses;

@@ -173,7 +173,7 @@ settings! {
         methods: Spanned<RepeatedMethods> => |builder, methods| builder.methods(methods.value.0),
         deadline: Spanned<DurationOrNone> => |builder, time| builder.deadline(time.value.0),
         attempt_timeout: Spanned<DurationOrNone> => |builder, time| builder.attempt_timeout(time.value.0),
-        whole_answers: Spanned<Bytes> => |builder, size| builder.whole_answers(size.value.0),
+        whole_responses: Spanned<Bytes> => |builder, size| builder.whole_responses(size.value.0),
         counter: Spanned<Word<Counter>> => |builder, word| builder.counter(word.value.0),
         budget: Spanned<Name>,
         classify_error: Spanned<Few<Name>>,

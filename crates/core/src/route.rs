@@ -442,7 +442,7 @@ impl Route {
     /// Returns `true` if a success needs no rule, and counts for one budget only.
     pub(crate) fn is_silent(&self) -> bool {
         self.policy.streams().is_none()
-            && !self.policy.reads_whole_answers()
+            && !self.policy.reads_whole_responses()
             && self.policy.takes_successes_as_they_are()
             && self.budgets.is_empty()
             && !self.keeps_head

@@ -39,7 +39,7 @@ async fn a_rest_is_read_as_it_comes_whatever_is_read_whole() {
     ]);
     let runtime = ManualRuntime::paused();
     // The rest is short enough to be read whole, within the time that its head may take.
-    let policy = policy().whole_answers(3000).attempt_timeout(None);
+    let policy = policy().whole_responses(3000).attempt_timeout(None);
     let layer = layer(policy).runtime(runtime.clone());
     let service = layer.resume_downloads().layer(client);
     let mut body = service.oneshot(get()).await.unwrap().into_body();

@@ -7,7 +7,7 @@ use super::stacks::clock::{let_all_run, let_pass};
 use super::table::clients::{Kit, LIMIT, Limited, Log, hyper_client, policy, reqwest_client};
 use super::table::orders::{Load, Order, Payload};
 use super::tls::certificates::{Authority, serving, trusting, trusting_nobody};
-use super::whole_answers::server::{FailingServer, Fault, How, Page};
+use super::whole_responses::server::{FailingServer, Fault, How, Page};
 use crate::in_time::in_time;
 use crate::listening::HOST;
 use bytes::Bytes;

@@ -3,7 +3,7 @@
 use super::connections::client::{HyperClient, Speaks, bare_hyper};
 use super::http2::server::{Http2Server, Turn};
 use super::stacks::clock::{Clock, let_all_run};
-use super::whole_answers::server::{FailingServer, Fault, How, Page};
+use super::whole_responses::server::{FailingServer, Fault, How, Page};
 use crate::in_time::in_time;
 use bytes::Bytes;
 use h2::Reason;

@@ -184,7 +184,7 @@ impl RequestSettings {
             || self.slot().is_none()
                 && self
                     .get()
-                    .is_none_or(|own| own.whole_answer_bytes() <= Some(0))
+                    .is_none_or(|own| own.whole_response_bytes() <= Some(0))
     }
 
     /// Returns the request's route. Settings that the route does not allow are ignored from here on.
@@ -285,7 +285,7 @@ impl Rare {
             return;
         };
         // The download checks the body itself, and its caller reads the bytes as they come.
-        let own = self.settings.take().unwrap_or_default().whole_answers(0);
+        let own = self.settings.take().unwrap_or_default().whole_responses(0);
         self.settings = Some(match policy.attempt_time_limit() {
             Some(_) => own,
             None => own.attempt_timeout(rest.head_within),

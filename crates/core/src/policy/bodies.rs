@@ -204,12 +204,12 @@ pub struct BrokenResponse {
     pub words: String,
 }
 
-pub(super) fn check_whole_answers(bytes: u64) -> Result<(), ConfigError> {
+pub(super) fn check_whole_responses(bytes: u64) -> Result<(), ConfigError> {
     if bytes <= MAX_ANSWER_BYTES {
         Ok(())
     } else {
         Err(ConfigError::new(
-            "whole_answers",
+            "whole_responses",
             format!("{bytes} bytes"),
             "must be 0 to 64 MiB: a longer body is a download",
         ))
@@ -312,9 +312,9 @@ mod tests {
 
     #[test]
     fn more_than_64_mib_is_refused() {
-        assert!(check_whole_answers(MAX_ANSWER_BYTES).is_ok());
-        let refused = check_whole_answers(MAX_ANSWER_BYTES + 1).unwrap_err();
-        assert_eq!(refused.field(), "whole_answers");
+        assert!(check_whole_responses(MAX_ANSWER_BYTES).is_ok());
+        let refused = check_whole_responses(MAX_ANSWER_BYTES + 1).unwrap_err();
+        assert_eq!(refused.field(), "whole_responses");
         assert!(refused.to_string().contains("a longer body is a download"));
     }
 }

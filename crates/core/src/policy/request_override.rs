@@ -134,8 +134,8 @@ impl RetryOverride {
     /// Returns the most bytes of a response's body that belong to its attempt, if the request sets them; 0 for none.
     #[must_use]
     #[inline]
-    pub(crate) fn whole_answer_bytes(&self) -> Option<u32> {
-        self.whole_answers
+    pub(crate) fn whole_response_bytes(&self) -> Option<u32> {
+        self.whole_responses
     }
 
     /// Returns `true` if the request is retried even inside another retry layer.
@@ -169,14 +169,14 @@ mod tests {
         RetryOverride::new()
             .max_retries(7)
             .deadline(Duration::from_secs(1))
-            .whole_answers(0)
+            .whole_responses(0)
             .idempotent(true)
             .service("orders")
     }
 
     #[test]
     fn a_request_sets_only_what_its_service_allows() {
-        let policy = RetryPolicy::builder().whole_answers(1).build().unwrap();
+        let policy = RetryPolicy::builder().whole_responses(1).build().unwrap();
         let allowed = |by: RequestOverrides, own| by.allowed(own, &policy);
         assert_eq!(allowed(RequestOverrides::Allow, own()), own());
         assert_eq!(

@@ -151,7 +151,7 @@ impl RetryPolicy {
     }
 
     /// Returns `true` if the body of a response may belong to its attempt.
-    pub(crate) fn reads_whole_answers(&self) -> bool {
-        self.0.whole_answers > 0
+    pub(crate) fn reads_whole_responses(&self) -> bool {
+        self.0.whole_responses > 0
     }
 }

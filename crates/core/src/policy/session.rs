@@ -351,12 +351,12 @@ impl RetrySession {
     /// Returns the most bytes of a response body that belong to the attempt under way; 0 for none. A layer that stands
     /// aside leaves the response to another layer, or to the caller. A response to HEAD declares a length and has no
     /// body.
-    pub(crate) fn whole_answers(&self) -> u64 {
-        let by_policy = || self.policy_by(self.retrying_by).0.whole_answers;
+    pub(crate) fn whole_responses(&self) -> u64 {
+        let by_policy = || self.policy_by(self.retrying_by).0.whole_responses;
         if self.method == Some(Method::HEAD) {
             return 0;
         }
-        match (self.disabled, self.own.whole_answers) {
+        match (self.disabled, self.own.whole_responses) {
             (Some(_), _) => 0,
             (None, Some(own)) => own.into(),
             (None, None) => by_policy(),

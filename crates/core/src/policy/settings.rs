@@ -5,7 +5,7 @@
 
 mod generate;
 
-use super::bodies::{MAX_ANSWER_BYTES, check_whole_answers};
+use super::bodies::{MAX_ANSWER_BYTES, check_whole_responses};
 use super::builder::SetOnBuilder;
 use super::classifier::Classifiers;
 use super::explain::HumanDuration;
@@ -250,7 +250,7 @@ settings! {
         check |settings| above_zero("deadline", settings.deadline);
     }
 
-    whole_answers: u64 {
+    whole_responses: u64 {
         default 0;
 
         /// Reads a response that is a success by its head to its end before the caller gets it, if its body has at most
@@ -270,19 +270,19 @@ settings! {
         /// ```
         /// use http_retry::RetryPolicy;
         ///
-        /// let policy = RetryPolicy::background().to_builder().whole_answers(2 << 20).build()?;
+        /// let policy = RetryPolicy::background().to_builder().whole_responses(2 << 20).build()?;
         /// # Ok::<(), http_retry::ConfigError>(())
         /// ```
         set(bytes: usize) => u64::try_from(bytes).unwrap_or(u64::MAX);
 
         /// Reads the response whole if its body has at most this many bytes, whatever the policy says
-        /// ([`RetryPolicyBuilder::whole_answers`](crate::RetryPolicyBuilder::whole_answers)). With 0 the caller gets it
+        /// ([`RetryPolicyBuilder::whole_responses`](crate::RetryPolicyBuilder::whole_responses)). With 0 the caller gets it
         /// as it comes: for a response that need not end under a plain content type, such as a watch. More than 64 MiB
         /// counts as 64 MiB.
-        request(bytes: usize) -> u32 => most_bytes(bytes), open if |settings| settings.whole_answers == 0;
+        request(bytes: usize) -> u32 => most_bytes(bytes), open if |settings| settings.whole_responses == 0;
 
-        check |settings| check_whole_answers(settings.whole_answers);
-        explain |settings, _| Some(settings.whole_answers)
+        check |settings| check_whole_responses(settings.whole_responses);
+        explain |settings, _| Some(settings.whole_responses)
             .filter(|bytes| *bytes > 0)
             .map(|bytes| format!("a body of at most {bytes} bytes is read whole"));
     }
@@ -291,7 +291,7 @@ settings! {
         default None;
 
         /// Sets the longest time for one attempt up to its response head, up to the first output of a stream that is
-        /// held back, or up to the end of a body that [`whole_answers`](Self::whole_answers) reads; above 0, at most
+        /// held back, or up to the end of a body that [`whole_responses`](Self::whole_responses) reads; above 0, at most
         /// the deadline. Default none: the client's own timeouts apply.
         ///
         /// The server may have processed an attempt that was cut, so a request that is not idempotent is not repeated
@@ -325,7 +325,7 @@ settings! {
 
         check |settings| settings.check_attempt();
         explain |settings, _| settings.attempt_timeout.map(|timeout| {
-            let end = if settings.whole_answers > 0 { "end of such a body" } else { "response head" };
+            let end = if settings.whole_responses > 0 { "end of such a body" } else { "response head" };
             format!("one attempt: at most {timeout:?} to the {end}")
         });
     }

@@ -261,7 +261,7 @@ fn a_classifier_reads_a_body_and_the_caller_gets_all_of_it() {
 fn a_response_that_is_read_whole_and_breaks_is_a_failed_attempt() {
     let policy = RetryPolicy::background()
         .to_builder()
-        .whole_answers(100_000);
+        .whole_responses(100_000);
     let policy = policy
         .attempt_timeout(Duration::from_secs(9))
         .build()
@@ -294,7 +294,7 @@ fn a_response_that_is_read_whole_and_breaks_is_a_failed_attempt() {
 fn a_post_whose_response_breaks_is_not_repeated() {
     let policy = RetryPolicy::background()
         .to_builder()
-        .whole_answers(100_000);
+        .whole_responses(100_000);
     let server = Server::new([Step::status(200).body("0123456789").ends(BodyEnd::Half)]);
     let agent = server.agent(Retries::new(policy.build().unwrap()));
     let mut response = agent.post(URL).send("an order").unwrap();

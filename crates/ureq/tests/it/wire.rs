@@ -143,7 +143,7 @@ fn a_body_that_is_cut_is_never_whole() {
         for cut in &cut {
             let (url, served) = serve(vec![cut.clone().leak()]);
             let policy = RetryPolicy::background().to_builder().max_retries(0);
-            let policy = policy.whole_answers(whole).build().unwrap();
+            let policy = policy.whole_responses(whole).build().unwrap();
             let agent = Retries::new(policy).build(|config| config.proxy(None));
             let mut response = agent.get(&url).call().unwrap();
             assert!(response.body_mut().read_to_string().is_err(), "{cut:?}");

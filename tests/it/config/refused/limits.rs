@@ -78,24 +78,24 @@ const LIMITS: &[Case] = &[
         ],
     ),
     (
-        "retry: {whole_answers: 65MiB}",
+        "retry: {whole_responses: 65MiB}",
         &[
-            "retry.whole_answers: 65MiB is not allowed: must be 0 to 64 MiB: a longer body is a download",
+            "retry.whole_responses: 65MiB is not allowed: must be 0 to 64 MiB: a longer body is a download",
         ],
     ),
     (
-        "services: {a: {match: {host: h}, retry: {whole_answers: 67108865}}}",
+        "services: {a: {match: {host: h}, retry: {whole_responses: 67108865}}}",
         &[
-            "services.a.retry.whole_answers: 67108865 is not allowed: must be 0 to 64 MiB: a longer body is a download",
+            "services.a.retry.whole_responses: 67108865 is not allowed: must be 0 to 64 MiB: a longer body is a download",
         ],
     ),
     (
-        "retry: {whole_answers: 2MB}",
-        &[r#"retry.whole_answers: "2MB" is not a size: write 512KiB, 2MiB or a number of bytes"#],
+        "retry: {whole_responses: 2MB}",
+        &[r#"retry.whole_responses: "2MB" is not a size: write 512KiB, 2MiB or a number of bytes"#],
     ),
     (
-        "retry: {whole_answers: -1}",
-        &["retry.whole_answers: -1 is not a size: write 512KiB, 2MiB or a number of bytes"],
+        "retry: {whole_responses: -1}",
+        &["retry.whole_responses: -1 is not a size: write 512KiB, 2MiB or a number of bytes"],
     ),
     (
         "rules: [{when: {status: 500}, wait: {}}]",

@@ -129,7 +129,7 @@ async fn a_response_to_half_a_request_is_whole() {
         let server = Http2Server::start([Act::AnswerAfter(10, 200)]).await;
         let (sender, produced) = channel();
         sender.send(text(10)).unwrap();
-        let policy = without_waits(3).to_builder().whole_answers(whole).build();
+        let policy = without_waits(3).to_builder().whole_responses(whole).build();
         let retries = RetryLayer::new(policy.unwrap()).runtime(ManualRuntime::paused());
         let client = retries.layer(bare_hyper(Speaks::Http2));
         let body = ReplayBody::new(body_of(Box::pin(produced)));

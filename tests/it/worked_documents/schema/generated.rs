@@ -78,7 +78,7 @@ fn attempt_keys() -> Keys {
         ("deadline", longer()),
         ("attempt_timeout", durations()),
         (
-            "whole_answers",
+            "whole_responses",
             one_of(json!(["2MiB", " 512 KiB", "100B", "0GiB", 0, 4_096, null])),
         ),
     ]

@@ -57,7 +57,7 @@ impl RetrySession {
             && !policy.judges_successes()
             && policy.takes_successes_as_they_are()
             && policy.streams().is_none()
-            && self.whole_answers() == 0
+            && self.whole_responses() == 0
     }
 
     /// Ends the request with a success that was [accepted unseen](Self::accepts_unseen).
@@ -134,7 +134,7 @@ impl RetrySession {
         let judged = judged.filter(|judged| !needs_body(judged));
         let needs_body = judged.is_none();
         *outcome = judged.unwrap_or(*outcome);
-        let bytes = self.whole_answers();
+        let bytes = self.whole_responses();
         let ends = |outcome: &Outcome<'_>| {
             let head = outcome.status().zip(outcome.headers());
             head.is_some_and(|(status, headers)| has_an_end(status, headers))
@@ -171,7 +171,8 @@ impl RetrySession {
                 .is_ok_and(|plan| plan.by == DecidedBy::Policy)
     }
 
-    /// Judges an outcome again, in place, with what was read of its body. Only the start of a body makes the classifiers judge again.
+    /// Judges an outcome again, in place, with what was read of its body. Only the start of a body makes the classifiers
+    /// judge again.
     pub(crate) fn judge_body(&mut self, outcome: &mut Outcome<'_>, moment: Moment) -> Decision {
         match std::mem::take(&mut self.reading) {
             Reading::Whole { then_start: true } => {

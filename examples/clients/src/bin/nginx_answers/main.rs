@@ -1,4 +1,4 @@
-//! Small answers of nginx through a proxy that cuts connections at random bytes: with `whole_answers` each arrives whole.
+//! Small answers of nginx through a proxy that cuts connections at random bytes: with `whole_responses` each arrives whole.
 
 use bytes::Bytes;
 use clients::load::in_time;
@@ -35,7 +35,7 @@ async fn main() -> Result {
             let broken = in_time(stack.call(&url, &answer, limit)).await?;
             let cuts = proxy.cuts() - before;
             println!(
-                "nginx, {CALLS} answers by {stack:?}, whole_answers {limit}: {cuts} cuts, {broken} broken, 0 wrong; {:.1} s",
+                "nginx, {CALLS} answers by {stack:?}, whole_responses {limit}: {cuts} cuts, {broken} broken, 0 wrong; {:.1} s",
                 started.elapsed().as_secs_f64()
             );
             same(broken == 0, limit > 0)?;
@@ -56,7 +56,7 @@ fn policy(limit: usize) -> Result<(RetryPolicy, RetryBudget)> {
     let policy = RetryPolicy::background()
         .to_builder()
         .max_retries(10)
-        .whole_answers(limit)
+        .whole_responses(limit)
         .backoff(soon);
     // The budget is not what is shown here.
     let budget = RetryBudget::builder().capacity(10_000).initial(10_000);

@@ -20,7 +20,7 @@ fn a_document_says_which_answers_are_read_whole() {
     let replies = [Reply::broken(), Reply::fine()];
     for stack in STACKS {
         for (size, attempts) in [("2MiB", 2), ("512 KiB", 2), ("100", 2), ("5B", 1), ("0", 1)] {
-            let text = format!("version: 1\nretry: {{backoff: none, whole_answers: {size}}}");
+            let text = format!("version: 1\nretry: {{backoff: none, whole_responses: {size}}}");
             let ended = send(stack, &text, &replies, RetryOverride::new());
             assert_eq!(ended.attempts(), attempts, "{stack:?} {size}");
         }
@@ -31,7 +31,7 @@ fn a_document_says_which_answers_are_read_whole() {
 fn the_attempt_that_a_rule_orders_is_read_whole() {
     let text = "
 version: 1
-rules: [{when: {status: 503}, retry: {max_retries: 3, backoff: none, whole_answers: 2MiB}}]
+rules: [{when: {status: 503}, retry: {max_retries: 3, backoff: none, whole_responses: 2MiB}}]
 ";
     let failed = Reply::fine().status(503);
     for stack in STACKS {
@@ -54,9 +54,9 @@ fn a_request_may_say_it_as_far_as_the_document_lets_it() {
         send(stack, &text, &replies, own).attempts()
     };
     for stack in STACKS {
-        let on = || RetryOverride::new().whole_answers(1 << 20);
-        let off = || RetryOverride::new().whole_answers(0);
-        let given = ", whole_answers: 1MiB";
+        let on = || RetryOverride::new().whole_responses(1 << 20);
+        let off = || RetryOverride::new().whole_responses(0);
+        let given = ", whole_responses: 1MiB";
         assert_eq!(attempts(stack, "allow", "", on()), 2);
         assert_eq!(attempts(stack, "allow", given, off()), 1);
         assert_eq!(attempts(stack, "fill_only", "", on()), 2);
@@ -70,7 +70,7 @@ fn a_request_may_say_it_as_far_as_the_document_lets_it() {
 fn a_policy_says_what_it_reads() {
     let policy = RetryPolicy::background()
         .to_builder()
-        .whole_answers(2 << 20);
+        .whole_responses(2 << 20);
     let policy = policy.attempt_timeout(super::SECOND).build().unwrap();
     let text = policy.explain();
     assert!(

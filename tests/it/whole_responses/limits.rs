@@ -68,10 +68,10 @@ fn without_a_limit_nothing_ends_the_reading() {
 #[test]
 fn a_timeout_says_what_was_missing() {
     let timeout = last_timeout(limited().max_retries(0));
-    assert_eq!(timeout.to_string(), "no whole answer within 1s");
+    assert_eq!(timeout.to_string(), "no whole response within 1s");
     assert_eq!(timeout.after(), SECOND);
     let timeout = last_timeout(whole(100).deadline(SECOND * 3));
-    let text = "the deadline passed: no whole answer within 3s";
+    let text = "the deadline passed: no whole response within 3s";
     assert_eq!(timeout.to_string(), text);
 }
 

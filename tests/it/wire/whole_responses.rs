@@ -22,7 +22,7 @@ const HEAD: usize = 200;
 /// Four retries at once, and answers of up to 64 KiB read whole, each within its time.
 fn policy() -> RetryPolicy {
     let builder = without_waits(4).to_builder();
-    let builder = builder.whole_answers(64 << 10).attempt_timeout(LIMIT);
+    let builder = builder.whole_responses(64 << 10).attempt_timeout(LIMIT);
     builder.build().unwrap()
 }
 
@@ -171,7 +171,7 @@ async fn a_post_is_sent_once_wherever_its_answer_breaks() {
 }
 
 #[tokio::test]
-async fn calls_that_read_whole_answers_can_be_spawned() {
+async fn calls_that_read_whole_responses_can_be_spawned() {
     let (server, clock) = server(Speaks::Http1, page(5_000)).await;
     let faults = |after| Fault {
         after,

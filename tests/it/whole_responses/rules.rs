@@ -136,7 +136,7 @@ fn without_it_a_broken_answer_is_the_callers() {
             (whole(0), get()),
             (
                 whole(100),
-                with(get(), RetryOverride::new().whole_answers(0)),
+                with(get(), RetryOverride::new().whole_responses(0)),
             ),
         ];
         for (policy, request) in policies {
@@ -150,7 +150,7 @@ fn without_it_a_broken_answer_is_the_callers() {
 #[test]
 fn a_request_may_ask_for_it() {
     for stack in STACKS {
-        let own = RetryOverride::new().whole_answers(100);
+        let own = RetryOverride::new().whole_responses(100);
         let replies = [Reply::broken(), Reply::fine()];
         let ended = send(stack, whole(0), replies, with(get(), own));
         assert!(ended.is_whole(b"all of it"), "{stack:?} {ended:?}");
@@ -247,7 +247,7 @@ fn only_an_answer_that_ends_pays_into_the_budget() {
 }
 
 #[test]
-fn trailers_come_with_a_whole_answer() {
+fn trailers_come_with_a_whole_response() {
     let reply = Reply::new(&["all"], Then::Trailers);
     let policy = whole(100).build().unwrap();
     let service = RetryLayer::new(policy).layer(Server::new([reply]));

@@ -82,7 +82,7 @@ fn whole(bytes: usize) -> RetryPolicyBuilder {
         .max_gate_wait(None)
         .max_retries(2)
         .backoff(Backoff::none())
-        .whole_answers(bytes)
+        .whole_responses(bytes)
 }
 
 /// A budget in which a success is a whole token.

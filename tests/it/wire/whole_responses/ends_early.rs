@@ -247,7 +247,7 @@ async fn a_length_without_a_body_is_a_success() {
 
 #[tokio::test]
 async fn a_body_that_the_caller_reads_is_never_whole_if_it_was_cut() {
-    let policy = || whole().to_builder().whole_answers(0).build().unwrap();
+    let policy = || whole().to_builder().whole_responses(0).build().unwrap();
     for broken in EARLY_ENDS {
         for stack in [Stack::Hyper, Stack::Boxed, Stack::UnchangedBoxed] {
             let ended = send_by(policy(), stack, Method::GET, &[broken]).await;
@@ -262,7 +262,7 @@ async fn a_body_that_the_caller_reads_is_never_whole_if_it_was_cut() {
 
 #[tokio::test]
 async fn a_body_over_the_limit_is_never_whole_if_it_was_cut() {
-    let policy = || whole().to_builder().whole_answers(2).build().unwrap();
+    let policy = || whole().to_builder().whole_responses(2).build().unwrap();
     for broken in EARLY_ENDS {
         for stack in WITH_ANY_ERROR {
             let ended = send_by(policy(), stack, Method::GET, &[broken]).await;
@@ -284,7 +284,7 @@ async fn without_a_length_the_end_of_the_stream_tells_it() {
         assert!(ended.is_whole() && ended.sent == 2, "{broken:?} {ended:?}");
         let policies = [
             whole(),
-            whole().to_builder().whole_answers(0).build().unwrap(),
+            whole().to_builder().whole_responses(0).build().unwrap(),
         ];
         for (policy, sent) in policies.into_iter().zip([5, 1]) {
             let ended = send_by(policy, Stack::Hyper, Method::GET, &[broken]).await;
