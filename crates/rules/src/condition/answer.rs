@@ -155,7 +155,7 @@ impl Condition {
     /// use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
     /// use http_retry::Outcome;
     /// use http_retry::rules::Condition;
-    /// use http_retry_core::adapter::BodyView;
+    /// use http_retry_core::rules::BodyView;
     ///
     /// let [usage, limit] = ["x-usage", "x-limit"].map(HeaderName::from_static);
     /// let values = ["205,870", "200,2000"].map(HeaderValue::from_static);

@@ -19,7 +19,7 @@ impl Condition {
     /// use http_retry::Outcome;
     /// use http_retry::policy::ErrorBody;
     /// use http_retry::rules::Condition;
-    /// use http_retry_core::adapter::BodyView;
+    /// use http_retry_core::rules::BodyView;
     ///
     /// let locked = Condition::status([409])?.and(Condition::message("locked")?);
     /// let headers = HeaderMap::new();
