@@ -20,7 +20,7 @@ pub(crate) mod settings;
 pub(crate) mod todo;
 
 use crate::attempt::AttemptHandle;
-use crate::attempt::asked::{AskedAttempt, AttemptTerms};
+use crate::attempt::asked::AttemptTerms;
 use crate::budget::services::Budgets;
 use crate::error::RateLimited;
 use crate::gate::ext::GateExt;
@@ -199,9 +199,11 @@ impl Exchange {
 
     /// Replies to the layers below that have asked for the attempt.
     #[cold]
-    fn reply(&mut self, questions: &[AskedAttempt]) {
+    #[inline(never)]
+    fn reply(&mut self) {
+        let questions = self.mark.take_questions();
         let handle = self.handle();
-        for question in questions {
+        for question in &questions {
             question.reply(handle.clone());
         }
     }
@@ -216,8 +218,8 @@ impl Exchange {
                 None => part(),
                 Some(progress) => progress.recorder.around(part),
             });
-        if let Some(questions) = self.mark.take_questions() {
-            self.reply(&questions);
+        if self.mark.is_asked() {
+            self.reply();
         }
         result
     }

@@ -66,9 +66,16 @@ impl AttemptMark {
         self.handle.as_ref().map_or(0, AttemptHandle::copies)
     }
 
-    /// Returns the questions of layers below, if there are new ones.
-    pub(crate) fn take_questions(&self) -> Option<Vec<AskedAttempt>> {
-        self.flags.take_asked().then(mark::take_questions)
+    /// Returns `true` if layers below have asked something since the last [`take_questions`](Self::take_questions).
+    #[inline(always)]
+    pub(crate) fn is_asked(&self) -> bool {
+        self.flags.is_asked()
+    }
+
+    /// Returns the new questions of layers below.
+    pub(crate) fn take_questions(&self) -> Vec<AskedAttempt> {
+        self.flags.take_asked();
+        mark::take_questions()
     }
 
     /// Sets the mark of this attempt until the guard is dropped.

@@ -136,16 +136,18 @@ impl AttemptFlags {
         self.has(SENT)
     }
 
-    /// Returns `true` if a layer below has asked something since the last call.
-    #[inline]
-    pub(crate) fn take_asked(&self) -> bool {
-        let is_asked = self.has(ASKED);
-        if is_asked {
-            self.0.fetch_and(!ASKED, Ordering::Relaxed);
-        }
-        is_asked
+    /// Returns `true` if a layer below has asked something since [`take_asked`](Self::take_asked).
+    #[inline(always)]
+    pub(crate) fn is_asked(&self) -> bool {
+        self.has(ASKED)
     }
 
+    /// Forgets that a layer below has asked something. Returns `true` if one had.
+    pub(crate) fn take_asked(&self) -> bool {
+        self.0.fetch_and(!ASKED, Ordering::Relaxed) & ASKED != 0
+    }
+
+    #[inline]
     fn has(&self, flag: u8) -> bool {
         self.0.load(Ordering::Relaxed) & flag != 0
     }
