@@ -8,7 +8,6 @@ use super::settings::Operation;
 use super::todo::Todo;
 use crate::attempt::copies::CopyRefusal;
 use crate::gate::ext::GateExt;
-use crate::gate::key::RouteOf;
 use crate::gate::map::{Hold, Permit};
 use crate::gate::state::{CallEnd, CallKind, GateRequest, Passed};
 use crate::gate::{GateKey, GateQuota, GatedCall};
@@ -94,12 +93,7 @@ impl HeldGates {
             return Some(Self(Vec::new()));
         };
         let (gate, now) = (&engine.gate, engine.runtime.now());
-        let narrower = RouteOf {
-            key,
-            method: request.method(),
-            path: request.path(),
-        };
-        let keys = std::iter::once(key).chain(gate.narrower(narrower, now));
+        let keys = std::iter::once(key).chain(gate.narrower((key, request), now));
         let places = keys.map(|key| {
             let permit = gate.enter(key, now, quotas_at_once).ok()?;
             Some(HeldPermit::new(Arc::clone(engine), permit))
@@ -213,7 +207,7 @@ impl Progress {
                 let line = self.session.request();
                 let now = self.engine.runtime.now();
                 let narrower =
-                    line.map(|line| self.engine.gate.narrower(self.route_of(&line), now));
+                    line.map(|line| self.engine.gate.narrower((self.gate_key, &line), now));
                 narrower.unwrap_or_default().into_iter().rev().collect()
             }
         };
@@ -309,16 +303,8 @@ impl Progress {
     /// Returns the gate of a limit on some of the service's calls, if the response names the scope of its limit.
     fn narrow_gate(&self, outcome: &Outcome<'_>) -> Option<GateKey> {
         let (scope, request) = (outcome.scope()?, self.session.request()?);
-        let call = self.route_of(&request);
+        let call = (self.gate_key, &*request);
         self.engine.gate.narrowed(call, scope, self.at.now)
-    }
-
-    fn route_of<'a>(&self, request: &'a RequestLine) -> RouteOf<'a> {
-        RouteOf {
-            key: self.gate_key,
-            method: request.method(),
-            path: request.path(),
-        }
     }
 }
 

@@ -9,9 +9,8 @@ use super::state::KeyState;
 use super::{Gate, GatedCall, Shared, micros};
 use crate::name_hasher::NameHasher;
 use crate::normal_form::normal_path;
-use crate::policy::{Moment, Scope, splitmix64};
+use crate::policy::{Moment, RequestLine, Scope, splitmix64};
 use crate::sharing::Peer;
-use http::Method;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
@@ -96,17 +95,6 @@ impl BoundedKeys {
     }
 }
 
-/// The properties of a call that select its narrower gates.
-#[derive(Clone, Copy)]
-pub(crate) struct RouteOf<'a> {
-    /// The key of the whole service.
-    pub key: GateKey,
-    /// The method of the request.
-    pub method: &'a Method,
-    /// The path of the request, without its query.
-    pub path: &'a str,
-}
-
 impl Gate {
     /// Returns `true` if the host's name alone selects the gate.
     #[inline]
@@ -122,8 +110,12 @@ impl Gate {
         self.0.narrow.any.load(Ordering::Relaxed)
     }
 
-    /// Returns the narrower gates that a call must pass too.
-    pub(crate) fn narrower(&self, call: RouteOf<'_>, now: Duration) -> Vec<GateKey> {
+    /// Returns the narrower gates that a call of this service must pass too.
+    pub(crate) fn narrower(
+        &self,
+        (service, request): (GateKey, &RequestLine),
+        now: Duration,
+    ) -> Vec<GateKey> {
         // For most services this load is all the cost.
         if !self.has_narrower() {
             return Vec::new();
@@ -131,10 +123,14 @@ impl Gate {
         let now = micros(now);
         let known = &self.0.narrow.known;
         let known = known.lock().unwrap_or_else(PoisonError::into_inner);
-        let route = self.narrower_key(call, Scope::Route);
+        let route = self.narrower_key((service, request), Scope::Route);
         // A request does not name its limit, so the route remembers which one its responses have named.
         let named = route.and_then(|route| known.names.get(route, now));
-        let own = [route, self.narrower_key(call, Scope::MethodRoute), named];
+        let own = [
+            route,
+            self.narrower_key((service, request), Scope::MethodRoute),
+            named,
+        ];
         let own = own.into_iter().flatten();
         let met = own.filter_map(|key| known.gates.get(key, now));
         met.map(GateKey).collect()
@@ -144,16 +140,18 @@ impl Gate {
     /// the service, or only this one.
     pub(crate) fn narrowed(
         &self,
-        call: RouteOf<'_>,
+        (service, request): (GateKey, &RequestLine),
         scope: Scope,
         now: Duration,
     ) -> Option<GateKey> {
-        let key = self.narrower_key(call, scope)?;
+        let key = self.narrower_key((service, request), scope)?;
         let now = micros(now);
         let known = &self.0.narrow.known;
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
         known.gates.put(key, key, now);
-        if let (Scope::Named(_), Some(route)) = (scope, self.narrower_key(call, Scope::Route)) {
+        if let (Scope::Named(_), Some(route)) =
+            (scope, self.narrower_key((service, request), Scope::Route))
+        {
             known.names.put(route, key, now);
         }
         self.0.narrow.any.store(true, Ordering::Relaxed);
@@ -161,13 +159,17 @@ impl Gate {
     }
 
     /// Returns the key of a narrower gate, which is the same for all calls that the limit affects.
-    fn narrower_key(&self, call: RouteOf<'_>, scope: Scope) -> Option<u64> {
+    fn narrower_key(
+        &self,
+        (service, request): (GateKey, &RequestLine),
+        scope: Scope,
+    ) -> Option<u64> {
         let mut hasher = self.0.options.hashers.texts.build_hasher();
-        call.key.0.hash(&mut hasher);
+        service.0.hash(&mut hasher);
         match scope {
             Scope::Account | Scope::Request => return None,
-            Scope::Route => normal_path(call.path).hash(&mut hasher),
-            Scope::MethodRoute => (call.method, normal_path(call.path)).hash(&mut hasher),
+            Scope::Route => request.path().hash(&mut hasher),
+            Scope::MethodRoute => (request.method(), request.path()).hash(&mut hasher),
             Scope::Named(name) => name.hash(&mut hasher),
         }
         // 0 marks a free slot.

@@ -3,44 +3,52 @@
 use super::*;
 use crate::gate::GateKey;
 use crate::gate::ext::GateExt;
-use crate::gate::key::{MAX_NARROWER, NARROWER_LIFETIME, RouteOf};
-use crate::policy::Scope;
-use http::Method;
+use crate::gate::key::{MAX_NARROWER, NARROWER_LIFETIME};
+use crate::policy::{RequestLine, Scope};
+use http::{HeaderMap, Method};
 
-fn route(key: GateKey, path: &str) -> RouteOf<'_> {
-    RouteOf {
-        key,
-        method: &Method::GET,
-        path,
-    }
+type Call = (GateKey, RequestLine);
+
+fn call(method: &Method, key: GateKey, path: &str) -> Call {
+    let request = RequestLine::new(method, "api.example", path, &HeaderMap::new());
+    (key, request)
 }
 
-fn post(key: GateKey, path: &str) -> RouteOf<'_> {
-    RouteOf {
-        method: &Method::POST,
-        ..route(key, path)
-    }
+fn route(key: GateKey, path: &str) -> Call {
+    call(&Method::GET, key, path)
+}
+
+fn post(key: GateKey, path: &str) -> Call {
+    call(&Method::POST, key, path)
+}
+
+fn narrower(gate: &Gate, (key, request): &Call, now: Duration) -> Vec<GateKey> {
+    gate.narrower((*key, request), now)
+}
+
+fn narrowed(gate: &Gate, (key, request): &Call, scope: Scope, now: Duration) -> Option<GateKey> {
+    gate.narrowed((*key, request), scope, now)
 }
 
 #[test]
 fn calls_pass_the_gate_of_each_limit_that_they_have_met() {
     let gate = Gate::new();
     let (now, service) = (SECOND, gate.key_of("a"));
-    let passed = |call| gate.narrower(call, now);
+    let passed = |call| narrower(&gate, &call, now);
     assert!(!gate.has_narrower());
     for scope in [Scope::Account, Scope::Request] {
-        assert_eq!(gate.narrowed(route(service, "/x"), scope, now), None);
+        assert_eq!(narrowed(&gate, &route(service, "/x"), scope, now), None);
     }
     assert!(!gate.has_narrower());
 
-    let whole = gate.narrowed(route(service, "/x"), Scope::Route, now);
+    let whole = narrowed(&gate, &route(service, "/x"), Scope::Route, now);
     let whole = whole.unwrap();
     assert_eq!(passed(route(service, "/x")), [whole]);
     assert_eq!(passed(post(service, "//%78")), [whole], "the same path");
     assert_eq!(passed(route(service, "/y")), []);
     assert_eq!(passed(route(gate.key_of("b"), "/x")), []);
 
-    let gets = gate.narrowed(route(service, "/x"), Scope::MethodRoute, now);
+    let gets = narrowed(&gate, &route(service, "/x"), Scope::MethodRoute, now);
     assert_eq!(passed(route(service, "/x")), [whole, gets.unwrap()]);
     assert_eq!(passed(post(service, "/x")), [whole]);
 }
@@ -50,14 +58,14 @@ fn the_routes_that_have_met_a_named_limit_share_its_gate() {
     let gate = Gate::new();
     let (now, service) = (SECOND, gate.key_of("a"));
     let scope = Scope::named("bucket").unwrap();
-    let one = gate.narrowed(route(service, "/x"), scope, now).unwrap();
-    assert_eq!(gate.narrower(post(service, "/x"), now), [one]);
-    assert_eq!(gate.narrower(route(service, "/y"), now), []);
-    let other = gate.narrowed(route(service, "/y"), scope, now);
+    let one = narrowed(&gate, &route(service, "/x"), scope, now).unwrap();
+    assert_eq!(narrower(&gate, &post(service, "/x"), now), [one]);
+    assert_eq!(narrower(&gate, &route(service, "/y"), now), []);
+    let other = narrowed(&gate, &route(service, "/y"), scope, now);
     assert_eq!(other, Some(one));
-    assert_eq!(gate.narrower(route(service, "/y"), now), [one]);
+    assert_eq!(narrower(&gate, &route(service, "/y"), now), [one]);
     // A service of another name has limits of its own, whatever they are called.
-    let elsewhere = gate.narrowed(route(gate.key_of("b"), "/x"), scope, now);
+    let elsewhere = narrowed(&gate, &route(gate.key_of("b"), "/x"), scope, now);
     assert_ne!(elsewhere, Some(one));
 }
 
@@ -65,12 +73,15 @@ fn the_routes_that_have_met_a_named_limit_share_its_gate() {
 fn a_narrower_gate_is_kept_for_an_hour_after_it_last_closed() {
     let gate = Gate::new();
     let call = route(gate.key_of("a"), "/x");
-    let met = |now| gate.narrowed(call, Scope::Route, now).unwrap();
+    let met = |now| narrowed(&gate, &call, Scope::Route, now).unwrap();
     let key = met(SECOND);
-    assert_eq!(gate.narrower(call, SECOND + NARROWER_LIFETIME), [key]);
+    assert_eq!(narrower(&gate, &call, SECOND + NARROWER_LIFETIME), [key]);
     met(SECOND * 100);
-    assert_eq!(gate.narrower(call, SECOND * 100 + NARROWER_LIFETIME), [key]);
-    assert_eq!(gate.narrower(call, SECOND * 101 + NARROWER_LIFETIME), []);
+    assert_eq!(
+        narrower(&gate, &call, SECOND * 100 + NARROWER_LIFETIME),
+        [key]
+    );
+    assert_eq!(narrower(&gate, &call, SECOND * 101 + NARROWER_LIFETIME), []);
 }
 
 #[test]
@@ -79,8 +90,8 @@ fn of_too_many_narrower_gates_the_oldest_is_dropped() {
     let service = gate.key_of("a");
     let paths: Vec<String> = (0..=MAX_NARROWER).map(|n| format!("/{n}")).collect();
     let (last, kept) = paths.split_last().unwrap();
-    let meet = |path: &str, now| gate.narrowed(route(service, path), Scope::Route, now);
-    let is_kept = |path: &str| !gate.narrower(route(service, path), SECOND * 60).is_empty();
+    let meet = |path: &str, now| narrowed(&gate, &route(service, path), Scope::Route, now);
+    let is_kept = |path: &str| !narrower(&gate, &route(service, path), SECOND * 60).is_empty();
     kept.iter().for_each(|path| {
         meet(path, SECOND * 2);
     });
