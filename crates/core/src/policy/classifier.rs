@@ -278,7 +278,7 @@ impl Classifiers {
 
     /// Adds a rule after the others.
     pub(super) fn add_rule(&mut self, rule: Rule) {
-        self.has_success_rules |= rule.when.may_hold_for_success();
+        self.has_success_rules |= rule.is_for_successes;
         self.list.push(Arc::new(rule));
         self.has_rules = true;
     }
@@ -286,7 +286,7 @@ impl Classifiers {
     fn update(&mut self) {
         self.has_rules = self.list.iter().any(|one| one.rule().is_some());
         let mut rules = self.list.iter().filter_map(Classify::rule);
-        self.has_success_rules = rules.any(|rule| rule.when.may_hold_for_success());
+        self.has_success_rules = rules.any(|rule| rule.is_for_successes);
         let mut all = self.list.iter();
         self.judges_successes = all.any(Classify::judges_successes);
         self.key_header = self.list.iter().find_map(Classify::key_header);
@@ -328,8 +328,7 @@ impl Classifiers {
         }
         for (index, classifier) in self.list.iter().enumerate() {
             let rule = classifier.rule();
-            let Some(rule) = rule.filter(|rule| !is_success || rule.when.may_hold_for_success())
-            else {
+            let Some(rule) = rule.filter(|rule| !is_success || rule.is_for_successes) else {
                 continue;
             };
             // An undecided rule ends the search: no later rule may decide before it.

@@ -47,7 +47,8 @@ pub trait Predicate: Send + Sync + 'static {
 
     /// Returns `true` if it may hold for a plain success: an outcome of class [`Class::Success`](crate::Class::Success)
     /// whose status, if it has one, is 100 to 399. Default `true`. A rule whose condition cannot hold for one is not
-    /// asked about it, so that it costs a success nothing. Bodies of successes are not read for rules.
+    /// asked about it, so that it costs a success nothing. Asked once, when the rule is made. Bodies of successes are not
+    /// read for rules.
     fn may_hold_for_success(&self) -> bool {
         true
     }

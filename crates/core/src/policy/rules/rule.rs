@@ -34,6 +34,8 @@ pub struct Rule {
     /// The place in a document where it is written.
     pub(crate) origin: Option<Arc<str>>,
     pub(crate) when: Arc<dyn Predicate>,
+    /// `true` if the condition may hold for a plain success.
+    pub(crate) is_for_successes: bool,
     pub(crate) action: Action,
     /// Headers for the next attempt and those after it.
     pub(crate) set: Option<Arc<HeaderMap>>,
@@ -66,6 +68,7 @@ impl Rule {
         RuleBuilder(Self {
             name: None,
             origin: None,
+            is_for_successes: condition.may_hold_for_success(),
             when: Arc::new(condition),
             action: Action::default(),
             set: None,
