@@ -240,18 +240,12 @@ impl ReportRecorder {
         let report = std::mem::replace(&mut self.report, RetryReport::new());
         // No report in a response means that its first attempt succeeded.
         let is_plain = self.only_success && stop == StopReason::Succeeded;
-        match (&self.slot, is_plain) {
-            (None, true) => None,
-            (None, false) => Some(report),
-            (Some(slot), true) => {
-                slot.put(report);
-                None
-            }
-            (Some(slot), false) => {
-                slot.put(report.clone());
-                Some(report)
-            }
-        }
+        let Some(slot) = &self.slot else {
+            return (!is_plain).then_some(report);
+        };
+        let in_response = (!is_plain).then(|| report.clone());
+        slot.put(report);
+        in_response
     }
 
     fn emit(&self, at: Duration, kind: RetryEventKind<'_>) {
