@@ -40,11 +40,11 @@ pub(crate) struct AttemptMark {
 }
 
 impl AttemptMark {
-    /// Creates the mark of an attempt. A layer that repeats requests replies to layers below, too.
+    /// Creates the mark of an attempt. A layer that repeats requests does not only pass them on, so it replies too.
     pub(crate) fn new(repeats: bool, replies: bool) -> Self {
         Self {
             repeats,
-            replies: repeats || replies,
+            replies,
             flags: AttemptFlags::default(),
             handle: None,
             before: count(),
