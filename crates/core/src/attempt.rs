@@ -25,8 +25,8 @@
 //! The retry layers of this project report themselves: one further in, when it repeats a request that may have been
 //! processed, and a download, when it requests its rest.
 //!
-//! A layer that sends copies of the request itself [asks](crate::adapter::ask_attempt) the attempt for its terms: who pays, which gate they
-//! pass, and what may be sent twice.
+//! A layer that sends copies of the request itself [asks](crate::adapter::ask_attempt) the attempt for its terms: who
+//! pays, which gate they pass, and what may be sent twice.
 
 pub(crate) mod asked;
 pub(crate) mod copies;

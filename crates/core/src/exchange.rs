@@ -62,7 +62,7 @@ pub struct Exchange {
     started: Duration,
     /// The timer of the first attempt, made by the first poll that finds no result.
     timer: Option<Sleep>,
-    /// What is not needed by a first attempt that succeeds and that nobody observes.
+    /// The parts that a first attempt does not need which succeeds and which nobody observes.
     progress: Option<Box<Progress>>,
 }
 

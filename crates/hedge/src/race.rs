@@ -20,7 +20,7 @@ pub(crate) struct Race {
     kept: Option<CopyEnd>,
 }
 
-/// What follows from the end of a copy.
+/// The consequence of the end of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
     /// Its result goes to the caller.

@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(during.attempts.len(), 4 * during.calls.len());
     }
 
-    /// What a stall costs with hedges: no more than the budget has.
+    /// A stall costs with hedges no more than the budget has.
     #[test]
     fn hedges_stop_in_a_stall_with_the_budget() {
         let storm = storm(Fault::Stall);

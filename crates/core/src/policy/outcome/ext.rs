@@ -1,4 +1,4 @@
-//! What adapters and dialects make of an outcome, and read from it.
+//! The parts of an outcome that adapters and dialects set and read.
 
 use super::Outcome;
 use super::header_lines::lines;
@@ -9,7 +9,7 @@ use crate::server_hints::{Quota, time_of};
 use http::HeaderName;
 use std::time::Duration;
 
-/// What adapters and dialects make of an [`Outcome`], and read from it beyond what a classifier needs.
+/// The parts of an [`Outcome`] that adapters and dialects set and read, beyond those that a classifier needs.
 pub trait OutcomeExt<'a>: Sealed {
     /// Returns this outcome with a classifier's verdict.
     #[must_use]

@@ -87,7 +87,7 @@ pub struct ConditionInput<'a> {
     pub method: Option<&'a Method>,
     /// `true` if repeating the request does no more harm than sending it once.
     pub idempotent: bool,
-    /// How much of the response is there to decide by.
+    /// The part of the response that is there to decide by.
     pub view: BodyView,
     /// `true` if the bodies of successes may be read; if not, no test of them holds.
     pub reads_successes: bool,
@@ -110,7 +110,7 @@ impl<'a> ConditionInput<'a> {
     }
 }
 
-/// How much of a response is there for a [`Predicate`] to decide by.
+/// The part of a response that is there for a [`Predicate`] to decide by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BodyView {
