@@ -87,7 +87,7 @@ playground() {
     playground/build
     cargo build --quiet -p http-retry-cli
     mkdir -p target/screenshots
-    HTTP_RETRY_SCREENSHOTS=$PWD/target/screenshots in_browser "$1" playground playground target/debug/http-retry
+    HTTP_RETRY_SCREENSHOTS=$PWD/target/screenshots in_browser "$1" playground playground "$built/debug/http-retry"
 }
 
 in_browser() {
