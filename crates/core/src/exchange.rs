@@ -21,6 +21,7 @@ pub(crate) mod todo;
 
 use crate::attempt::AttemptHandle;
 use crate::attempt::asked::AttemptTerms;
+use crate::budget::RetryBudget;
 use crate::budget::services::Budgets;
 use crate::error::RateLimited;
 use crate::gate::ext::GateExt;
@@ -40,7 +41,6 @@ use head::{Head, Kept};
 use http::{HeaderMap, StatusCode};
 use progress::Progress;
 use settings::RequestSettings;
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -56,6 +56,8 @@ pub struct Exchange {
     /// The settings shared by all requests, and the right to send the first attempt until there is a progress.
     permit: HeldPermit,
     route: Arc<Route>,
+    /// The budget of the request's service, if each has its own. Found together with the gate, by the same name.
+    budget: Option<RetryBudget>,
     settings: RequestSettings,
     /// The mark of the attempt under way.
     mark: AttemptMark,
@@ -81,6 +83,7 @@ impl Exchange {
             started: engine.runtime.now(),
             permit: HeldPermit::new(engine, None),
             route,
+            budget: None,
             settings,
             timer: None,
             progress: None,
@@ -145,13 +148,11 @@ impl Exchange {
 
     /// Keeps the facts of a request that is not saved, before it is sent.
     pub fn keep_facts(&mut self, head: &impl Head) {
-        let (engine, policy) = (&*self.permit.engine, self.route.policy());
+        let policy = self.route.policy();
         self.settings.facts = Some(head.facts());
-        let one_budget = matches!(engine.budgets_of(&self.route), Budgets::One(_));
         let is_named = || is_logged() && !self.settings.is_passthrough() && !policy.is_off();
-        // Nothing pays for a request that is never sent again.
-        let has_own_budget = !one_budget && self.mark.repeats();
-        if has_own_budget || policy.asks_for_the_request() || is_named() {
+        // Its service has a name in the report, as its budget has.
+        if self.budget.is_some() || policy.asks_for_the_request() || is_named() {
             self.keep_line(head);
         }
     }
@@ -429,7 +430,7 @@ impl Exchange {
         }
         self.route.succeeds(status, headers, || self.line(kept))?;
         if self.mark.repeats() {
-            self.deposit(kept);
+            self.deposit();
             if let Some(url) = url {
                 let head = kept.head();
                 let requested = head.as_ref().and_then(Head::url);
@@ -468,39 +469,35 @@ impl Exchange {
 
     /// Counts a success in the budget of its service.
     #[inline(always)]
-    fn deposit(&self, kept: &impl Kept) {
-        match self.permit.engine.budgets_of(&self.route) {
-            Budgets::One(budget) => budget.deposit(self.started),
-            budgets => {
-                let head = kept.head();
-                let authority = || match &head {
-                    Some(head) => head.authority().unwrap_or_default(),
-                    None => Cow::Borrowed(self.unsaved_authority()),
-                };
-                budgets.deposit(&self.settings.service(&self.route, authority), self.started);
-            }
+    fn deposit(&self) {
+        match (&self.budget, self.engine().budgets_of(&self.route)) {
+            (Some(budget), _) | (None, Budgets::One(budget)) => budget.deposit(self.started),
+            (None, Budgets::PerService(_)) => {}
         }
     }
 
-    fn unsaved_authority(&self) -> &str {
-        let unsaved = self.settings.unsaved();
-        unsaved.map_or("", |unsaved| unsaved.line.authority())
-    }
-
-    /// Returns `true` if the gate lets the first attempt go at once.
+    /// Finds the budget of the request's service, and returns `true` if the gate lets the first attempt go at once.
     #[inline(always)]
     fn enters_at_once(&mut self, head: Option<&impl Head>) -> bool {
+        let (engine, policy) = (&*self.permit.engine, self.route.policy());
         // A nested layer stands aside at the gate too: the outer one waits there, if it has one.
-        let policy = self.route.policy();
-        if self.settings.is_passthrough() || policy.gate_wait_limit().is_none() {
+        let is_gated = !self.settings.is_passthrough() && policy.gate_wait_limit().is_some();
+        let budgets = match engine.budgets_of(&self.route) {
+            Budgets::PerService(budgets) if self.mark.repeats() => Some(budgets),
+            _ => None,
+        };
+        if !is_gated && budgets.is_none() {
             return true;
         }
-        let engine = &self.permit.engine;
+        let authority = head.and_then(Head::authority).unwrap_or_default();
+        if let Some(budgets) = budgets {
+            self.budget = Some(budgets.get(self.settings.service(&self.route, &authority)));
+        }
+        if !is_gated {
+            return true;
+        }
         let key = match (head, self.settings.operation()) {
-            (Some(head), _) => {
-                let authority = head.authority().unwrap_or_default();
-                gate_key(engine, &authority, head)
-            }
+            (Some(head), _) => gate_key(engine, &authority, head),
             (None, Some(operation)) => engine.gate.key_of(&operation.service),
             (None, None) => return false,
         };

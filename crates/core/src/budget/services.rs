@@ -8,7 +8,6 @@ use std::collections::{BinaryHeap, HashMap};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
 
 /// One budget per service name or host, created on first use and shared by all clones of the handle.
 ///
@@ -149,39 +148,21 @@ impl ServiceBudgets {
     /// If the handle is full, a new budget replaces the least recently used one. Clones of a dropped budget keep its
     /// tokens, separate from those of the name's next budget.
     #[must_use]
-    #[inline]
     pub fn get(&self, service: &str) -> RetryBudget {
-        self.with(service, RetryBudget::clone)
-    }
-
-    /// Counts a success of a service or host at `now`.
-    pub(crate) fn deposit(&self, service: &str, now: Duration) {
-        self.with(service, |budget| budget.deposit(now));
+        if let Some(budget) = self.named.get(service) {
+            return budget.clone();
+        }
+        let used = self.used.read().unwrap_or_else(PoisonError::into_inner);
+        let known = used.touch(service).cloned();
+        // `first_use` takes the write lock, and would wait for this guard.
+        drop(used);
+        known.unwrap_or_else(|| self.first_use(service))
     }
 
     /// Returns `true` if other processes may share any of the budgets.
     pub(crate) fn is_shared(&self) -> bool {
         matches!(self.each, BudgetSource::Made(_))
             || self.named.values().any(RetryBudget::is_shared)
-    }
-
-    /// Runs `act` on the budget of a service or host, which is created on first use.
-    ///
-    /// Calls that use existing budgets do not wait for each other.
-    fn with<T>(&self, service: &str, act: impl FnOnce(&RetryBudget) -> T) -> T {
-        if let Some(budget) = self.named.get(service) {
-            return act(budget);
-        }
-        let used = self.used.read().unwrap_or_else(PoisonError::into_inner);
-        let shared = match used.touch(service) {
-            // Its account may be the user's own, whose code runs without the lock.
-            Some(budget) if budget.is_shared() => Some(budget.clone()),
-            Some(budget) => return act(budget),
-            None => None,
-        };
-        // `first_use` takes the write lock, and would wait for this guard.
-        drop(used);
-        act(&shared.unwrap_or_else(|| self.first_use(service)))
     }
 
     #[cold]
@@ -293,14 +274,6 @@ impl Budgets {
             Self::PerService(budgets) => budgets.get(&service()),
         }
     }
-
-    /// Counts a success of a service.
-    pub(crate) fn deposit(&self, service: &str, now: Duration) {
-        match self {
-            Self::One(budget) => budget.deposit(now),
-            Self::PerService(budgets) => budgets.deposit(service, now),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -309,6 +282,7 @@ mod tests {
     use crate::budget::ext::BudgetExt;
     use crate::sharing::SharedAccount;
     use std::sync::OnceLock;
+    use std::time::Duration;
 
     fn capacity(budget: &RetryBudget) -> String {
         budget.capacity(Duration::ZERO).unwrap().to_string()
@@ -351,8 +325,8 @@ mod tests {
             .per_success(1);
         let budgets = ServiceBudgets::new(each).unwrap().max_services(10);
         for host in 0..1_000 {
-            budgets.deposit(&format!("host{host}"), Duration::ZERO);
-            budgets.deposit("busy", Duration::ZERO);
+            budgets.get(&format!("host{host}")).deposit(Duration::ZERO);
+            budgets.get("busy").deposit(Duration::ZERO);
         }
         assert_eq!(budgets.used.read().unwrap().budgets.len(), 10);
         assert_eq!(budgets.get("busy").available(Duration::ZERO), 500);
@@ -419,7 +393,7 @@ mod tests {
             let budgets = budgets.max_services(2);
             let _ = own.set(budgets.clone());
             for service in ["a", "b", "c", "a"] {
-                budgets.deposit(service, Duration::ZERO);
+                budgets.get(service).deposit(Duration::ZERO);
                 assert!(budgets.get(service).available(Duration::ZERO) > 0);
             }
             done.send(()).unwrap();
@@ -437,7 +411,7 @@ mod tests {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for host in (0..400).map(|call| ["a", "b"][call % 2]) {
-                        budgets.deposit(host, Duration::ZERO);
+                        budgets.get(host).deposit(Duration::ZERO);
                     }
                 });
             }

@@ -118,8 +118,16 @@ impl Exchange {
         let mut session = self.settings.session(policy, facts, self.started);
         session.set_request(subject.method.clone(), line);
         let unknown = engine.unknown_service(&route, self.settings.service_name());
+        let budget = match self.budget.take() {
+            Some(budget) => budget,
+            None if self.settings.may_retry(&route) => {
+                engine.budget_of(&route, || Arc::clone(&subject.service))
+            }
+            // Nothing pays for a request that is never sent again.
+            None => RetryBudget::unlimited(),
+        };
         let mut recorder = ReportRecorder::new(
-            subject.clone(),
+            subject,
             Arc::clone(&engine.observers),
             self.settings.slot().cloned(),
             self.started,
@@ -128,11 +136,7 @@ impl Exchange {
         let operation = self.settings.operation();
         let gate_of_operation = || Some(engine.gate_key_of_operation(&route, operation?));
         Progress {
-            budget: if self.settings.may_retry(&route) {
-                engine.budget_of(&route, || subject.service)
-            } else {
-                RetryBudget::unlimited()
-            },
+            budget,
             session,
             recorder,
             head: head.filter(|_| route.keeps_head()).map(KeptHead::new),

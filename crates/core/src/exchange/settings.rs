@@ -12,7 +12,6 @@ use crate::policy::{
 use crate::report::{ReportSlot, Subject};
 use crate::route::{RequestHead, Route};
 use http::Extensions;
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -262,17 +261,14 @@ impl RequestSettings {
     }
 
     /// Returns the name of the request's budget.
-    pub(super) fn service<'a>(
-        &'a self,
-        route: &'a Route,
-        authority: impl FnOnce() -> Cow<'a, str>,
-    ) -> Cow<'a, str> {
-        if let Some(operation) = self.operation() {
-            return Cow::Borrowed(&operation.service);
-        }
-        match route.name().or(self.service_name()) {
-            Some(named) => Cow::Borrowed(named),
-            None => authority(),
+    #[inline]
+    pub(super) fn service<'a>(&'a self, route: &'a Route, authority: &'a str) -> &'a str {
+        match self.operation() {
+            Some(operation) => &operation.service,
+            None => route
+                .name()
+                .or(self.service_name())
+                .map_or(authority, |name| name),
         }
     }
 }
