@@ -533,7 +533,7 @@ impl Exchange {
         self.timer = None;
         let progress = match self.progress.take() {
             Some(progress) => progress,
-            None => Box::new(self.new_progress(head)),
+            None => self.new_progress(head),
         };
         (self.progress.insert(progress), &self.mark)
     }

@@ -118,12 +118,13 @@ impl Bucket {
     /// down gets no more retries from this.
     fn fill_to_the_floor(&mut self, terms: &BudgetTerms) {
         let quiet = std::mem::take(&mut self.quiet);
+        let floor = terms.retry_cost.saturating_mul(FLOOR_RETRIES);
+        let missing = floor.saturating_sub(self.tokens);
         // A budget without deposits earns none.
-        if terms.per_success > 0 {
+        if terms.per_success > 0 && missing > 0 {
             let earned = u128::from(terms.min_per_second).saturating_mul(quiet) / SECOND;
-            let floor = terms.retry_cost.saturating_mul(FLOOR_RETRIES);
-            let missing = u128::from(floor.saturating_sub(self.tokens));
-            self.add(u64::try_from(earned.min(missing)).unwrap_or(u64::MAX));
+            let earned = u64::try_from(earned).unwrap_or(u64::MAX);
+            self.add(earned.min(missing));
         }
     }
 
@@ -141,6 +142,10 @@ impl Bucket {
 
     /// Updates the average; older successes weigh less.
     fn average(&mut self, successes: u64, elapsed: u128) {
+        // Nothing has succeeded yet: a failing service is looked at often.
+        if self.rate == 0 && successes == 0 {
+            return;
+        }
         // An exponential average with integers only: the old rate weighs `WINDOW`, the new successes their own time.
         let new = u128::from(successes).saturating_mul(RATE_UNIT);
         let old = u128::from(self.rate).saturating_mul(WINDOW);
@@ -154,12 +159,19 @@ impl Bucket {
 
     fn grown_capacity(&self, growth: Duration) -> u64 {
         const MILLIONTHS: u128 = 1_000_000;
+        if growth.is_zero() {
+            return 0;
+        }
         let successes = u128::from(self.rate).saturating_mul(growth.as_nanos());
         let tokens = successes.saturating_mul(MILLIONTHS) / RATE_UNIT;
         u64::try_from(tokens).unwrap_or(u64::MAX)
     }
 
     fn refill(&mut self, per_second: u64, elapsed: u128) -> u64 {
+        // Without a refill there is no remainder either.
+        if per_second == 0 {
+            return 0;
+        }
         let earned = u128::from(per_second)
             .saturating_mul(elapsed)
             .saturating_add(u128::from(self.remainder));

@@ -42,7 +42,7 @@ pub(super) struct Progress {
     pub(super) route: Arc<Route>,
     pub(super) session: RetrySession,
     pub(super) budget: RetryBudget,
-    pub(super) recorder: ReportRecorder,
+    pub(super) recorder: Box<ReportRecorder>,
     /// `None` unless a failover, a dead letter or a made-up response may need it.
     pub(super) head: Option<Box<KeptHead>>,
     /// The gate of the requests that share a rate limit with this one.
@@ -71,7 +71,7 @@ pub(super) struct Progress {
     /// The attempt that was cut, until it is decided what follows.
     pub(super) cut: Option<Box<CutAttempt>>,
     /// The retry that is scheduled, and the service that it leaves.
-    pub(super) paid: Option<PaidRetry>,
+    pub(super) paid: Option<Box<PaidRetry>>,
     pub(super) moved_from: Option<Box<MovedFrom>>,
     /// The time for which the gate stays shut, if that ended the request.
     pub(super) shut_for: Option<Duration>,
@@ -91,7 +91,7 @@ pub(super) struct KeptHead {
 impl Exchange {
     /// Opens the progress of this request.
     #[cold]
-    pub(super) fn new_progress(&mut self, head: Option<&impl Head>) -> Progress {
+    pub(super) fn new_progress(&mut self, head: Option<&impl Head>) -> Box<Progress> {
         let engine = Arc::clone(&self.permit.engine);
         let empty = HeldPermit::new(Arc::clone(&engine), None);
         let permit = std::mem::replace(&mut self.permit, empty);
@@ -126,16 +126,16 @@ impl Exchange {
             // Nothing pays for a request that is never sent again.
             None => RetryBudget::unlimited(),
         };
-        let mut recorder = ReportRecorder::new(
+        let mut recorder = Box::new(ReportRecorder::new(
             subject,
             Arc::clone(&engine.observers),
             self.settings.slot().cloned(),
             self.started,
-        );
+        ));
         recorder.names_unknown(unknown);
         let operation = self.settings.operation();
         let gate_of_operation = || Some(engine.gate_key_of_operation(&route, operation?));
-        Progress {
+        Box::new(Progress {
             budget,
             session,
             recorder,
@@ -160,7 +160,7 @@ impl Exchange {
             shut_for: None,
             engine,
             route,
-        }
+        })
     }
 
     pub(super) fn facts(&self, head: Option<&impl Head>) -> RequestFacts {

@@ -107,7 +107,7 @@ impl Progress {
         }
         self.session.apply(&paid);
         self.waiting = Awaited::Until(self.at.now.saturating_add(paid.delay()));
-        self.paid = Some(paid);
+        self.paid = Some(Box::new(paid));
         Todo::Prepare
     }
 
