@@ -6,6 +6,9 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
+/// Any error, as most HTTP clients box theirs.
+pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
+
 /// An error of this crate.
 #[derive(Debug)]
 pub enum LayerError {

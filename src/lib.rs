@@ -151,6 +151,7 @@ mod call;
 mod client;
 mod engine;
 mod error;
+mod sealed;
 
 #[cfg(any(
     all(doc, not(doctest)),

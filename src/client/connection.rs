@@ -4,6 +4,7 @@
 //! request over the same connection, which may be dead.
 
 use crate::Attempt;
+use crate::error::BoxError;
 use http::{Extensions, Request};
 use hyper_util::client::legacy::Error;
 use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection};
@@ -38,7 +39,6 @@ impl ConnectionUsed {
     }
 
     fn captured<E: 'static>(extensions: &mut Extensions) -> Option<Self> {
-        type BoxError = Box<dyn std::error::Error + Send + Sync>;
         let errors = [TypeId::of::<Error>(), TypeId::of::<BoxError>()];
         let may_be_hypers = errors.contains(&TypeId::of::<E>());
         may_be_hypers

@@ -18,6 +18,7 @@ mod reading;
 pub(crate) use of_reqwest::{boxed, redirect_signs, without_url};
 
 use super::connection;
+use crate::error::BoxError;
 use crate::error::{AttemptTimeout, IncompleteBody, RequestFailed};
 use crate::policy::Verdict;
 use crate::{ErrorKind, Outcome, Reach, RetryPolicy};
@@ -29,8 +30,6 @@ use of_reqwest::{ReqwestFacts, behind_urls};
 use reading::{kind_by_connector, kind_within_body, read};
 use std::any::Any;
 use std::error::Error;
-
-type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Converts an error of any type to an outcome. Known types are recognised through `Any`, so a service's error needs no
 /// bound. `head_alone` is `true` if doing the request twice may do harm, and its head may be all of it.

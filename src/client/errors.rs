@@ -1,10 +1,9 @@
 //! The form in which the layer returns the errors of an inner service and of its response bodies.
 
 use super::error_chain::{boxed, into_box};
+use crate::error::BoxError;
 use crate::error::LayerError;
-use std::error::Error;
-
-type BoxError = Box<dyn Error + Send + Sync>;
+use crate::sealed::Sealed;
 
 /// The form in which the layer returns the errors of an inner service and of its response bodies: [`Boxed`] or
 /// [`Unchanged`]. It cannot be implemented outside of this crate.
@@ -13,7 +12,7 @@ type BoxError = Box<dyn Error + Send + Sync>;
     label = "this error is no `Error + Send + Sync + 'static`",
     note = "`.unchanged_errors()` on the layer returns errors as they are; then a time limit does not cut the last attempt"
 )]
-pub trait Errors<E>: sealed::Sealed {
+pub trait Errors<E>: Sealed {
     /// The error of the outer service or body.
     type Error;
 
@@ -42,11 +41,8 @@ pub struct Boxed;
 #[non_exhaustive]
 pub struct Unchanged;
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::Boxed {}
-    impl Sealed for super::Unchanged {}
-}
+impl Sealed for Boxed {}
+impl Sealed for Unchanged {}
 
 #[diagnostic::do_not_recommend]
 impl<E: Into<BoxError> + 'static> Errors<E> for Boxed {

@@ -2,8 +2,8 @@
 
 use super::replay_body::ReplayBody;
 use super::requests::Bodies;
-use super::requests::sealed::Sealed;
 use super::rewrite::rewrite_bytes;
+use crate::sealed::Sealed;
 use http_body::Body;
 use std::fmt;
 use std::marker::PhantomData;
@@ -201,49 +201,6 @@ impl Measure {
             (Self::AtLeast(first), copy) => {
                 matches!(copy, Self::AtLeast(bytes) if bytes >= first)
             }
-        }
-    }
-}
-
-/// The measure of a body before its first attempt, packed into one `u64`, since every call in flight holds one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct FirstMeasure(u64);
-
-impl FirstMeasure {
-    const NOT_ASKED: Self = Self(u64::MAX);
-    const UNKNOWN: Self = Self(u64::MAX - 1);
-    const AT_ITS_END: Self = Self(u64::MAX - 2);
-    const AT_LEAST: u64 = 1 << 63;
-    /// The longest body that is measured; a longer one is stored as unknown.
-    const LONGEST: u64 = 1 << 62;
-
-    /// Returns `true` if a copy lacks nothing of the body.
-    pub(super) fn is_complete_copy(self, copy: Measure) -> bool {
-        Measure::from(self).is_complete_copy(copy)
-    }
-}
-
-impl From<Measure> for FirstMeasure {
-    #[inline]
-    fn from(measure: Measure) -> Self {
-        match measure {
-            Measure::NotAsked => Self::NOT_ASKED,
-            Measure::AtItsEnd => Self::AT_ITS_END,
-            Measure::Exactly(bytes) if bytes <= Self::LONGEST => Self(bytes),
-            Measure::AtLeast(bytes) if bytes <= Self::LONGEST => Self(bytes | Self::AT_LEAST),
-            Measure::Unknown | Measure::Exactly(_) | Measure::AtLeast(_) => Self::UNKNOWN,
-        }
-    }
-}
-
-impl From<FirstMeasure> for Measure {
-    fn from(first: FirstMeasure) -> Self {
-        match first {
-            FirstMeasure::NOT_ASKED => Self::NotAsked,
-            FirstMeasure::UNKNOWN => Self::Unknown,
-            FirstMeasure::AT_ITS_END => Self::AtItsEnd,
-            FirstMeasure(bytes) if bytes & FirstMeasure::AT_LEAST == 0 => Self::Exactly(bytes),
-            FirstMeasure(bytes) => Self::AtLeast(bytes & !FirstMeasure::AT_LEAST),
         }
     }
 }
@@ -486,8 +443,8 @@ mod measure_tests {
             (Exactly(3), Unknown, false),
             (Exactly(3), AtLeast(3), false),
             (Exactly(3), AtItsEnd, false),
-            (Exactly(u64::MAX), Exactly(u64::MAX), false),
-            (AtLeast(u64::MAX), AtLeast(u64::MAX), false),
+            (Exactly(u64::MAX), Exactly(u64::MAX), true),
+            (AtLeast(u64::MAX), AtLeast(u64::MAX), true),
             (Exactly(1 << 62), Exactly(1 << 62), true),
             (AtLeast(1 << 62), AtLeast(1 << 62), true),
             (AtLeast(0), AtLeast(0), true),
@@ -500,7 +457,7 @@ mod measure_tests {
             (AtLeast(3), Exactly(2), false),
             (AtLeast(3), AtItsEnd, false),
         ] {
-            let is_complete = FirstMeasure::from(first).is_complete_copy(now);
+            let is_complete = first.is_complete_copy(now);
             assert_eq!(is_complete, whole, "{first:?}, {now:?}");
         }
     }

@@ -3,13 +3,14 @@
 mod tape;
 
 use super::record::Record;
+use crate::error::BoxError;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
-use tape::{BoxError, Position, Recording, RecordingState};
+use tape::{Position, Recording, RecordingState};
 
 /// A body that records another one, such as a stream that is not `Clone`, while it is sent, and can send it again.
 ///

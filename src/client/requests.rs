@@ -1,7 +1,8 @@
 //! Requests that can be sent again: the saved part of a request, and the request that is made from it.
 
-use super::replay::{FirstMeasure, Measure, Replay};
+use super::replay::{Measure, Replay};
 use super::saved_headers::SavedHeaders;
+use crate::sealed::Sealed;
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
 use http_retry_core::adapter::{self, Changes, authority_of_url, public_authority};
 use std::borrow::Cow;
@@ -16,7 +17,7 @@ use std::borrow::Cow;
             `.record_body(Body::new)` where a body can be made of any other (tonic, jsonrpsee, axum, octocrab), \
             `.copy_value(|body: &Vec<u8>| Some(body.clone()))` for a type that is `Clone` and no `http_body::Body`"
 )]
-pub trait Requests<Q>: sealed::Sealed + Clone + Send + 'static {
+pub trait Requests<Q>: Sealed + Clone + Send + 'static {
     /// The saved part of a request, from which later attempts are made.
     #[doc(hidden)]
     type Saved: Send + 'static;
@@ -71,17 +72,13 @@ pub(crate) use http_retry_core::adapter::SaveOptions;
 
 /// A strategy for keeping copies of bodies of one type.
 #[doc(hidden)]
-pub trait Bodies<B>: sealed::Sealed + Clone + Send + 'static {
+pub trait Bodies<B>: Sealed + Clone + Send + 'static {
     type Kept: Replay + Send + 'static;
 
     /// Returns the body to send first, a copy of it, and the measure that the body had before.
     fn keep(&self, body: B, recorded: usize) -> (B, Option<(Self::Kept, Measure)>);
 
     fn body(kept: Self::Kept) -> B;
-}
-
-pub(crate) mod sealed {
-    pub trait Sealed {}
 }
 
 /// A saved `http::Request`, for later attempts.
@@ -93,7 +90,7 @@ pub struct SavedRequest<K> {
     extensions: Extensions,
     body: K,
     /// The measure of the body before the first attempt.
-    first: FirstMeasure,
+    first: Measure,
 }
 
 #[diagnostic::do_not_recommend]
@@ -139,7 +136,7 @@ impl<B: 'static, C: Bodies<B>> Requests<http::Request<B>> for C {
                 headers: SavedHeaders::new(&parts.headers),
                 extensions: parts.extensions.clone(),
                 body: kept,
-                first: measure.into(),
+                first: measure,
             })
         });
         (http::Request::from_parts(parts, body), saved)
@@ -241,7 +238,7 @@ impl<K: Replay> SavedRequest<K> {
                 return false;
             }
             // Later copies are compared with the rewritten body.
-            self.first = self.body.measure().into();
+            self.first = self.body.measure();
         }
         self.headers = SavedHeaders::new(&headers);
         true

@@ -7,6 +7,7 @@ use super::errors::{Boxed, Errors, Unchanged};
 use super::retry_body::BodyFailure;
 use crate::RetryPolicy;
 use crate::runtime::MaybeSend;
+use crate::sealed::Sealed;
 use bytes::{Buf, Bytes};
 use http::{Extensions, HeaderMap, StatusCode, Version};
 use http_body::Body;
@@ -30,7 +31,7 @@ use std::task::{Context, Poll, ready};
     note = "`B::Error` must convert into a `Box<dyn Error + Send + Sync>`; `.unchanged_errors()` on the layer returns errors \
             as they are"
 )]
-pub trait Responses<R>: sealed::Sealed + Clone + Send + 'static {
+pub trait Responses<R>: Sealed + Clone + Send + 'static {
     /// `true` if the caller gets the bytes that the layer has read of a body.
     #[doc(hidden)]
     const GIVES_BACK: bool = true;
@@ -97,12 +98,9 @@ pub trait Responses<R>: sealed::Sealed + Clone + Send + 'static {
     }
 }
 
-pub(super) mod sealed {
-    pub trait Sealed {}
-    impl<X, Y> Sealed for super::Wrapped<X, Y> {}
-    impl<X> Sealed for super::SameType<X> {}
-    impl Sealed for super::Opaque {}
-}
+impl<X, Y> Sealed for Wrapped<X, Y> {}
+impl<X> Sealed for SameType<X> {}
+impl Sealed for Opaque {}
 
 /// A strategy that wraps bodies in a [`RetryBody`], which can give back the bytes that the layer has read. Errors have
 /// the form `X`, those of bodies `Y`. It is the default of the last type parameter of
@@ -131,7 +129,7 @@ impl<X, Y> fmt::Debug for Wrapped<X, Y> {
 }
 
 /// A strategy for handing responses over that has a form of errors.
-pub trait ErrorForm: sealed::Sealed {
+pub trait ErrorForm: Sealed {
     /// The form of the errors of calls: [`Boxed`] or [`Unchanged`].
     type Errors;
     /// The same strategy, with errors unchanged.
@@ -198,7 +196,7 @@ impl<X> fmt::Debug for SameType<X> {
 
 /// The strategies for responses of reqwest, whose type both keep.
 #[cfg(feature = "reqwest")]
-pub(super) trait KeepsReqwest: sealed::Sealed + Clone + Send + 'static {}
+pub(super) trait KeepsReqwest: Sealed + Clone + Send + 'static {}
 
 #[cfg(feature = "reqwest")]
 impl<X: 'static, Y: 'static> KeepsReqwest for Wrapped<X, Y> {}

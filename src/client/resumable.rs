@@ -3,6 +3,7 @@
 use crate::report::RetryReport;
 use crate::resume::adapter::OtherOrigin;
 use crate::resume::{ResumeProgress, ResumedBody};
+use crate::sealed::Sealed;
 use http::{Extensions, HeaderMap, Response, StatusCode};
 
 /// Returns `true` if a response came from another URL than that of its request: the rest is at that URL.
@@ -40,7 +41,7 @@ fn without_query(url: &str) -> &str {
 
 /// A response whose body can be wrapped in one that is resumed: `http::Response<B>`, and `reqwest::Response` with the
 /// feature `reqwest`. It cannot be implemented outside of this crate.
-pub trait Resumable: sealed::Sealed + Sized {
+pub trait Resumable: Sealed + Sized {
     type Body;
 
     /// The response as the caller gets it.
@@ -74,15 +75,12 @@ pub trait Resumable: sealed::Sealed + Sized {
     fn into_http(self) -> Response<Self::Body>;
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl<B> Sealed for http::Response<B> {}
-    #[cfg(all(
-        feature = "reqwest",
-        not(all(target_arch = "wasm32", target_os = "unknown"))
-    ))]
-    impl Sealed for ::reqwest::Response {}
-}
+impl<B> Sealed for Response<B> {}
+#[cfg(all(
+    feature = "reqwest",
+    not(all(target_arch = "wasm32", target_os = "unknown"))
+))]
+impl Sealed for ::reqwest::Response {}
 
 impl<B> Resumable for Response<B> {
     type Body = B;

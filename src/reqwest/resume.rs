@@ -6,8 +6,10 @@ use crate::client::replay::CloneBody;
 use crate::client::requests::Requests;
 use crate::client::reqwest_requests::pin;
 use crate::client::resumable::{Resumable, is_redirected, mark_other_origin};
+use crate::error::BoxError;
 use crate::resume::ResumedBody;
 use crate::resume::adapter::{DownloadOptions, Resend, RestRequest, ResumeValidator, Sending};
+use crate::sealed::Sealed;
 use crate::{Outcome, RetryPolicy};
 use ::reqwest::{Body, Request, Response};
 use http::{Extensions, Method};
@@ -16,12 +18,10 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
-
 /// Sends a request whose [download is resumed](crate::resume) if it breaks.
 ///
 /// Implemented by `reqwest_middleware::RequestBuilder`; it cannot be implemented outside of this crate.
-pub trait SendResumed: sealed::Sealed {
+pub trait SendResumed: Sealed {
     /// Sends the request through the client, and again for the rest whenever the body breaks. The response is like any
     /// other; the error of its body holds an [`Interrupted`](crate::resume::Interrupted) if it broke for good.
     ///
@@ -64,10 +64,7 @@ pub trait SendResumed: sealed::Sealed {
     fn send_resumed(self) -> Pin<Box<dyn Future<Output = Result<Response>> + Send>>;
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for reqwest_middleware::RequestBuilder {}
-}
+impl Sealed for reqwest_middleware::RequestBuilder {}
 
 /// The error of a download whose request no middleware of this crate saw.
 #[derive(Debug)]

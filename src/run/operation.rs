@@ -2,10 +2,11 @@
 
 use crate::call::{AttemptResult, Client, ErrorFacts, Sends};
 use crate::client::error_chain::{outcome_of, redirect_signs, shown_error};
-use crate::client::requests::{Head, Requests, SaveOptions, sealed::Sealed};
+use crate::client::requests::{Head, Requests, SaveOptions};
 use crate::client::responses::Opaque;
 use crate::policy::Verdict;
 use crate::runtime::MaybeSend;
+use crate::sealed::Sealed;
 use crate::{Attempt, ErrorKind, Outcome, RetryPolicy};
 use http::{Extensions, HeaderMap};
 use http_retry_core::adapter::{Changes, OutcomeExt, RedirectSigns};

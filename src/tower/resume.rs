@@ -11,15 +11,13 @@ use crate::client::errors::Errors;
 use crate::client::requests::Requests;
 use crate::client::responses::Responses;
 use crate::client::resumable::Resumable;
+use crate::error::BoxError;
 use crate::resume::adapter::{DownloadOptions, ResumeValidator};
 use http::Extensions;
-use std::error::Error;
 use std::fmt;
 use std::task::{Context, Poll};
 use tower_layer::Layer;
 use tower_service::Service;
-
-type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Adds retries and [resumed downloads](crate::resume) to a tower service; made by
 /// [`RetryLayer::resume_downloads`](super::RetryLayer::resume_downloads). Set everything else on the `RetryLayer`

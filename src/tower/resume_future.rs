@@ -6,6 +6,7 @@ use crate::client::error_chain::{walk, without_url};
 use crate::client::requests::Requests;
 use crate::client::responses::Responses;
 use crate::client::resumable::{Resumable, is_redirected, mark_other_origin};
+use crate::error::BoxError;
 use crate::resume::ResumedBody;
 use crate::resume::adapter::{DownloadTerms, Resend, RestRequest, ResumeValidator, Sending};
 use crate::{Outcome, RetryPolicy};
@@ -18,8 +19,6 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tower_service::Service;
-
-type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The response of the retry layer.
 pub(super) type RetryResponse<S, Q> = <Wrapped as Responses<<S as Service<Q>>::Response>>::Kept;

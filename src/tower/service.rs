@@ -9,6 +9,7 @@ use crate::client::errors::Errors;
 use crate::client::requests::Requests;
 use crate::client::responses::{ErrorForm, Responses};
 use crate::engine::{Engine, Routes};
+use crate::error::BoxError;
 use crate::error::LayerError;
 use crate::{Attempt, ErrorKind, RetryPolicy};
 use std::any::{Any, TypeId, type_name};
@@ -180,8 +181,6 @@ where
         RetryFuture::new(engine, client, service.copies.clone(), request)
     }
 }
-
-type BoxError = Box<dyn Error + Send + Sync>;
 
 type Types<Q, C, A> = fn(Q) -> (C, A);
 

@@ -75,10 +75,10 @@ async fn each_through(layer: RetryLayer) -> u64 {
 }
 
 #[test]
-fn ten_thousand_calls_in_flight_take_592_bytes_each() {
+fn ten_thousand_calls_in_flight_take_600_bytes_each() {
     let layer = RetryLayer::new(RetryPolicy::llm());
     let each = paused().block_on(each_through(layer));
-    assert!(each <= 592, "{each}");
+    assert!(each <= 600, "{each}");
 }
 
 #[test]

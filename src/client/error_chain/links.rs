@@ -1,7 +1,8 @@
 //! The links of an error's chain, and the known error types of services.
 
-use super::{BoxError, of_hyper};
+use super::of_hyper;
 use crate::RateLimited;
+use crate::error::BoxError;
 use crate::error::{AttemptTimeout, IncompleteBody};
 use crate::runtime::Elapsed;
 use std::any::Any;

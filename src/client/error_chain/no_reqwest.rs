@@ -1,8 +1,8 @@
 //! Replaces `of_reqwest` without the feature: no known client then follows redirects itself, or puts a URL into its
 //! errors.
 
-use super::BoxError;
 use crate::RetryPolicy;
+use crate::error::BoxError;
 use http_retry_core::adapter::RedirectSigns;
 use std::any::Any;
 use std::error::Error;

@@ -1,7 +1,8 @@
 //! The errors of reqwest, and the boxes that they come in.
 
-use super::{BoxError, known, links};
+use super::{known, links};
 use crate::RetryPolicy;
+use crate::error::BoxError;
 use http_retry_core::adapter::{PolicyExt, RedirectSigns};
 use std::any::Any;
 use std::error::Error;

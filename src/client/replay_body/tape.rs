@@ -1,6 +1,7 @@
 //! The recording of a body that is being sent, shared by its attempts.
 
 use crate::client::record::Record;
+use crate::error::BoxError;
 use bytes::{Buf, Bytes};
 use http::HeaderMap;
 use http_body::{Body, Frame};
@@ -8,8 +9,6 @@ use std::error::Error;
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
-
-pub(super) type BoxError = Box<dyn Error + Send + Sync>;
 
 pub(super) struct Recording<B> {
     pub(super) body: Pin<Box<B>>,

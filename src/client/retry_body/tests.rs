@@ -3,6 +3,7 @@
 use super::super::errors::Unchanged;
 use super::super::record::tests::Buffers;
 use super::*;
+use crate::error::BoxError;
 use crate::policy::Verdict;
 use futures_util::FutureExt;
 use http::HeaderValue;
@@ -231,8 +232,6 @@ impl<E> Body for Announced<E> {
         SizeHint::with_exact(self.left)
     }
 }
-
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 fn chunk<E>(text: &'static str) -> Result<Frame<Bytes>, E> {
     Ok(Frame::data(Bytes::from(text)))
