@@ -47,6 +47,7 @@ pub use crate::report::recorder::{DownloadRecorder, HedgeRecorder, ReportRecorde
 pub use crate::report::span::warn_of_setting;
 pub use crate::route::failover::Rebase;
 pub use crate::route::host_map::HostMap;
+pub use crate::route::shared_map::SharedMap;
 pub use crate::server_hints::RetryTime;
 pub use crate::server_hints::prose::{date_in_prose, delay_in_prose};
 pub use crate::sharing::{AccountReply, Payment, Peer, SharedAccount, SharedServices};

@@ -2,6 +2,7 @@
 
 pub(crate) mod failover;
 pub(crate) mod host_map;
+pub(crate) mod shared_map;
 
 pub(crate) use crate::sharing::SharedServices;
 pub use failover::Destination;
