@@ -1,82 +1,114 @@
 //! Builds services into the routes that requests use, failover targets first.
 
 use crate::service::{LevelSettings, Service};
-use crate::table::{Broken, Chains, ServiceEntry, ServiceTable};
+use crate::table::{ServiceEntry, ServiceTable};
 use crate::{KeptBudgets, ServicesBuilder, ServicesInner, names_in_order};
-use http_retry_core::adapter::{BudgetExt, Budgets, PolicyExt};
+use http_retry_core::adapter::{BudgetExt, Budgets, PolicyExt, SharedMap};
 use http_retry_core::route::{Destination, Route};
 use http_retry_core::{ConfigError, RetryBudget};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 struct Builder<'a> {
     given: &'a ServicesBuilder,
-    /// In alphabetical order, so that errors come in an order that stays.
-    services: Vec<&'a Arc<Service>>,
-    chains: Chains,
+    table: ServiceTable,
+    /// The services under construction, each of which fails over to the next one.
+    path: Vec<Arc<str>>,
     budgets: KeptBudgets,
     errors: Vec<ConfigError>,
 }
 
+/// The longest chain of services that fail over to each other.
+const MAX_CHAIN: usize = 16;
+
 /// A service under construction, and the budget of its routes that have none of their own.
 type ServiceBudget<'a> = (&'a Service, &'a RetryBudget);
 
+/// Services in alphabetical order, so that errors come in an order that stays.
+type InOrder<'a> = [&'a Arc<Service>];
+
 pub(crate) fn services(given: &ServicesBuilder) -> Result<ServicesInner, Vec<ConfigError>> {
-    let mut services: Vec<_> = given.services.values().collect();
-    services.sort_unstable_by_key(|service| service.name());
-    let mut builder = Builder {
-        given,
-        services,
-        chains: Chains::default(),
-        budgets: KeptBudgets {
-            named: given.budgets.keys().cloned().collect(),
-            hosts: given.before.hosts.clone(),
-            own: HashMap::new(),
-        },
-        errors: Vec::new(),
-    };
-    builder.check();
-    builder.warn();
-    // Each call also builds the services that this one fails over to.
-    for service in builder.services.clone() {
-        builder.service(service);
+    let changed = given.built.as_ref().zip(given.changed.as_ref());
+    let built = changed.map(|(built, names)| changes(given, &built.0, names));
+    // Only a whole build finds all errors, in the order of the services.
+    match built {
+        Some(Ok(services)) => Ok(services),
+        Some(Err(_)) | None => whole(given),
     }
-    let rest = match &given.rest_budget {
-        Some(budget) => Route::new(given.policy.clone()).budget(budget.clone()),
-        None => Route::with_budgets(given.policy.clone(), builder.budgets_of_the_rest()),
-    };
-    let rest = builder.with_names(None, rest);
-    if !builder.errors.is_empty() {
-        return Err(builder.errors);
-    }
-    Ok(ServicesInner {
-        services: ServiceTable::new(builder.chains.services(), Arc::new(rest)),
-        budgets: builder.budgets,
-        given: ServicesBuilder {
-            before: KeptBudgets::default(),
-            built: None,
-            ..given.clone()
-        },
-    })
 }
 
-impl Builder<'_> {
-    fn check(&mut self) {
+fn whole(given: &ServicesBuilder) -> Result<ServicesInner, Vec<ConfigError>> {
+    let services = given.services.in_order().into_iter();
+    let services: Vec<_> = services.map(|(_, service)| service).collect();
+    let mut builder = Builder::new(given);
+    builder.check(&services);
+    builder.finish(&services)
+}
+
+/// Builds the services with these names, and those that fail over to them. The others stay as they were built.
+fn changes(
+    given: &ServicesBuilder,
+    built: &ServicesInner,
+    names: &BTreeSet<Arc<str>>,
+) -> Result<ServicesInner, Vec<ConfigError>> {
+    let services = |names: &BTreeSet<Arc<str>>| {
+        let services = names.iter().map(|name| given.services.get(name));
+        services.flatten().collect::<Vec<_>>()
+    };
+    let mut builder = Builder::new(given);
+    builder.table = built.services.clone();
+    builder.budgets.own = given.before.own.clone();
+    for name in names {
+        builder.table.remove(name);
+        builder.budgets.own.remove(name);
+    }
+    // While the table still has the match of every other service.
+    builder.check(&services(names));
+    let mut affected = names.clone();
+    let mut left: Vec<_> = names.iter().collect();
+    while let Some(name) = left.pop() {
+        for before in built.services.before_failover(name) {
+            builder.table.remove(before);
+            if affected.insert(Arc::clone(before)) {
+                left.push(before);
+            }
+        }
+    }
+    builder.finish(&services(&affected))
+}
+
+impl<'a> Builder<'a> {
+    fn new(given: &'a ServicesBuilder) -> Self {
+        Self {
+            given,
+            table: ServiceTable::default(),
+            path: Vec::new(),
+            budgets: KeptBudgets {
+                named: given.budgets.clone(),
+                hosts: given.before.hosts.clone(),
+                own: SharedMap::default(),
+            },
+            errors: Vec::new(),
+        }
+    }
+
+    /// Checks services, each by itself and for a match that another one has.
+    fn check(&mut self, services: &InOrder<'_>) {
         if let Some(name) = &self.given.twice {
             let twice = ConfigError::new("services", name, "duplicate name");
             self.errors.push(twice);
         }
         let mut matches = HashMap::new();
-        for service in &self.services {
+        for service in services {
             let name = service.name();
-            if self.given.built_entry(service).is_none() {
-                self.errors.extend(service.check().err());
-            }
+            self.errors.extend(service.check().err());
             let matching = service.place.matching.in_order();
             if matching.is_open() {
                 continue;
             }
-            if let Some(other) = matches.insert(matching, name) {
+            let is_taken = self.table.has_match(&matching);
+            let other = matches.insert(matching, name);
+            if let Some(other) = other.or(is_taken.then_some(name)) {
                 let allowed = format!("no request would match it: {other} has the same match");
                 let field = format!("services.{name}");
                 self.errors.push(ConfigError::new(field, name, allowed));
@@ -84,14 +116,46 @@ impl Builder<'_> {
         }
     }
 
+    /// Builds services, beside those that the table has.
+    fn finish(mut self, services: &InOrder<'_>) -> Result<ServicesInner, Vec<ConfigError>> {
+        // Each call also builds the services that this one fails over to.
+        for service in services {
+            self.service(service);
+        }
+        let given = self.given;
+        let rest = match &given.rest_budget {
+            Some(budget) => Route::new(given.policy.clone()).budget(budget.clone()),
+            None => Route::with_budgets(given.policy.clone(), self.budgets_of_the_rest()),
+        };
+        let rest = Arc::new(self.with_names(None, rest));
+        if !self.errors.is_empty() {
+            return Err(self.errors);
+        }
+        self.warn(services);
+        Ok(ServicesInner {
+            services: self.table,
+            rest,
+            budgets: self.budgets,
+            given: ServicesBuilder {
+                changed: None,
+                before: KeptBudgets::default(),
+                built: None,
+                ..given.clone()
+            },
+        })
+    }
+
     /// Warns once about each budget that never refills.
-    fn warn(&self) {
-        let of_services = self.services.iter();
+    fn warn(&self, services: &InOrder<'_>) {
+        let of_services = services.iter();
         let of_services = of_services
             .filter_map(|service| Some((service.name(), service.place.budget.as_ref()?)));
-        for (name, budget) in self.given.budgets.iter().chain(of_services) {
-            let is_new = !self.given.before.named.contains(name);
-            if is_new {
+        let named = match &self.given.built {
+            Some(_) => Vec::new(),
+            None => self.given.budgets.in_order(),
+        };
+        for (name, budget) in named.into_iter().chain(of_services) {
+            if self.given.before.named.get(name).is_none() {
                 budget.warn_if_never_refilled(name);
             }
         }
@@ -122,29 +186,13 @@ impl Builder<'_> {
         budget
     }
 
-    /// Returns the earlier form of a service that stays as it is. One that names a budget, an observer or another service
-    /// is built again, since the name may mean something else now.
-    fn unchanged(&self, service: &Arc<Service>) -> Option<Arc<ServiceEntry>> {
-        let entry = self.given.built_entry(service)?;
-        let all = entry.routes.iter().map(|(_, _, route)| route);
-        let mut all = all.chain([&entry.rest]);
-        all.all(|route| route.policy().names_used().is_empty())
-            .then(|| Arc::clone(entry))
-    }
-
     /// Builds a service, after every service that it fails over to.
     fn service(&mut self, service: &Arc<Service>) -> Arc<ServiceEntry> {
         let name = service.name();
-        if let Some(made) = self.chains.built(name) {
-            return made;
+        if let Some(built) = self.table.by_name.get(name) {
+            return Arc::clone(built);
         }
-        self.chains.begin(name);
-        if let Some(entry) = self.unchanged(service) {
-            let own = self.given.before.own.get_key_value(name);
-            let own = own.map(|(name, kept)| (Arc::clone(name), kept.clone()));
-            self.budgets.own.extend(own);
-            return self.chains.end(entry);
-        }
+        self.path.push(Arc::clone(name));
         let own = match &service.place.budget {
             Some(budget) => budget.clone(),
             None => self.own_budget(service),
@@ -157,13 +205,26 @@ impl Builder<'_> {
             routes.push((Arc::clone(&route.place.name), matching, found));
         }
         let rest = self.route_of((service, &own), &service.place, name);
-        let matching = service.place.matching.clone();
-        self.chains.end(Arc::new(ServiceEntry {
+        self.path.pop();
+        let matching = service.place.matching.in_order();
+        let mut entry = ServiceEntry {
             name: Arc::clone(name),
             matching: (!matching.is_open()).then_some(matching),
             routes,
             rest,
-        }))
+            chain: 1,
+        };
+        let chains = entry.destinations().map(|name| self.chain(name));
+        entry.chain = chains.max().unwrap_or_default().saturating_add(1);
+        let entry = Arc::new(entry);
+        self.table.insert(&entry);
+        entry
+    }
+
+    /// Returns the length of the longest chain of failovers that starts at a built service.
+    fn chain(&self, name: &str) -> usize {
+        let service = self.table.by_name.get(name);
+        service.map_or(0, |service| service.chain)
     }
 
     /// Builds a route of a service. If the route has no budget, the service's budget pays.
@@ -226,19 +287,30 @@ impl Builder<'_> {
         let wrong = |allowed| ConfigError::new(format!("{field}.failover"), name, allowed);
         let given = self.given;
         let Some(service) = given.services.get(name) else {
-            let known = names_in_order(&given.services).join(", ");
-            return Err(wrong(format!("is no service: there are {known}")));
+            let known: Vec<_> = names_in_order(&given.services).collect();
+            return Err(wrong(format!(
+                "is no service: there are {}",
+                known.join(", ")
+            )));
         };
         let Some(base) = service.base_url.clone() else {
             let allowed = "has no base_url, where a failover would go";
             return Err(wrong(allowed.to_owned()));
         };
-        let broken = |broken: Broken| wrong(broken.to_string());
-        // A circle is found before the recursion, which would not end. The length of a chain that was built earlier is
-        // known only after it.
-        self.chains.check_step(name).map_err(broken)?;
+        // A circle is found before the recursion, which would not end.
+        if self.path.contains(name) {
+            let path = [self.path.as_slice(), &[Arc::clone(name)]].concat();
+            return Err(wrong(format!("failover cycle: {}", path.join(" -> "))));
+        }
+        let too_long = format!("failover goes through more than {MAX_CHAIN} services");
+        if self.path.len() >= MAX_CHAIN {
+            return Err(wrong(too_long));
+        }
         let service = self.service(service);
-        self.chains.check_rest(name).map_err(broken)?;
+        // The length of a chain that was built earlier is known only now.
+        if service.chain >= MAX_CHAIN {
+            return Err(wrong(too_long));
+        }
         Ok(Destination::new(base, service))
     }
 
@@ -247,15 +319,16 @@ impl Builder<'_> {
         &mut self,
         (field, what): (&str, &str),
         names: &[&Arc<str>],
-        known: &HashMap<Arc<str>, T>,
+        known: &SharedMap<T>,
     ) -> Vec<(Arc<str>, T)> {
         let mut found = Vec::new();
         for name in names {
-            if let Some(known) = known.get(*name) {
+            if let Some(known) = known.get(name) {
                 found.push((Arc::clone(name), known.clone()));
                 continue;
             }
-            let all = names_in_order(known).join(", ");
+            let all: Vec<_> = names_in_order(known).collect();
+            let all = all.join(", ");
             let allowed = format!("has no such name among the services: there are [{all}]");
             let field = format!("{field}.{what}");
             self.errors.push(ConfigError::new(field, name, allowed));

@@ -60,14 +60,14 @@ pub use http_retry_core::policy::RequestOverrides;
 pub use service::{Service, ServiceRoute};
 pub use summary::RouteSummary;
 
-use http_retry_core::adapter::SharedServices;
+use http_retry_core::adapter::{SharedMap, SharedServices};
 use http_retry_core::report::DeadLetters;
 use http_retry_core::route::{RequestHead, Route, Router};
 use http_retry_core::{ConfigError, RetryBudget, RetryPolicy, ServiceBudgets};
-use std::collections::{HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
-use table::{ServiceEntry, ServiceTable};
+use table::ServiceTable;
 
 /// Services, their routes and their budgets; clones share them.
 ///
@@ -78,6 +78,8 @@ pub struct Services(Arc<ServicesInner>);
 
 struct ServicesInner {
     services: ServiceTable,
+    /// The route of requests that belong to no service.
+    rest: Arc<Route>,
     budgets: KeptBudgets,
     /// The settings that the services were built from, without those that they followed.
     given: ServicesBuilder,
@@ -86,10 +88,10 @@ struct ServicesInner {
 /// The budgets that later services take over with [`ServicesBuilder::following`].
 #[derive(Clone, Default)]
 struct KeptBudgets {
-    /// The names of the budgets that were given.
-    named: HashSet<Arc<str>>,
+    /// The budgets that were given, by name.
+    named: SharedMap<RetryBudget>,
     /// The budgets of services that were given none, and whether the service is out of the fleet.
-    own: HashMap<Arc<str>, (bool, RetryBudget)>,
+    own: SharedMap<(bool, RetryBudget)>,
     /// The budgets of hosts without a service.
     hosts: ServiceBudgets,
 }
@@ -99,14 +101,15 @@ impl Services {
     pub fn builder(policy: RetryPolicy) -> ServicesBuilder {
         ServicesBuilder {
             policy,
-            services: HashMap::new(),
+            services: SharedMap::default(),
+            changed: None,
             twice: None,
             before: KeptBudgets::default(),
             built: None,
             rest_budget: None,
             fleet: None,
-            budgets: HashMap::new(),
-            dead_letters: HashMap::new(),
+            budgets: SharedMap::default(),
+            dead_letters: SharedMap::default(),
         }
     }
 
@@ -133,7 +136,8 @@ impl Services {
 
     /// Returns a builder with these services and settings, to add, replace or remove some of them while the program
     /// runs. It follows these services ([`following`](ServicesBuilder::following)), and
-    /// [`build`](ServicesBuilder::build) shares each service that stays as it is, instead of building it again.
+    /// [`build`](ServicesBuilder::build) shares services that stay as they are, and builds only those that changed and
+    /// those that fail over to them.
     ///
     /// ```
     /// use http_retry::RetryPolicy;
@@ -150,6 +154,7 @@ impl Services {
     /// ```
     pub fn to_builder(&self) -> ServicesBuilder {
         ServicesBuilder {
+            changed: Some(BTreeSet::new()),
             before: self.0.budgets.clone(),
             built: Some(self.clone()),
             ..self.0.given.clone()
@@ -158,7 +163,7 @@ impl Services {
 
     /// Returns the names of the services, in alphabetical order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        names_in_order(&self.0.services.by_name).into_iter()
+        names_in_order(&self.0.services.by_name)
     }
 }
 
@@ -167,25 +172,29 @@ impl Services {
 #[must_use]
 pub struct ServicesBuilder {
     policy: RetryPolicy,
-    services: HashMap<Arc<str>, Arc<Service>>,
+    services: SharedMap<Arc<Service>>,
+    /// The names of the services that were added, replaced or removed since [`Services::to_builder`].
+    changed: Option<BTreeSet<Arc<str>>>,
     /// The first name that was used for two services.
     twice: Option<Arc<str>>,
     before: KeptBudgets,
-    /// The services that this builder started from.
+    /// The services that this builder started from, if nothing else has changed than services.
     built: Option<Services>,
     rest_budget: Option<RetryBudget>,
     fleet: Option<Arc<dyn SharedServices>>,
-    budgets: HashMap<Arc<str>, RetryBudget>,
-    dead_letters: HashMap<Arc<str>, Arc<dyn DeadLetters>>,
+    budgets: SharedMap<RetryBudget>,
+    dead_letters: SharedMap<Arc<dyn DeadLetters>>,
 }
 
 impl ServicesBuilder {
     /// Adds a service, or replaces one that the builder started from. The order does not matter, since the most specific
     /// match wins. Two services with the same name or the same match are an error at [`build`](Self::build).
     pub fn service(mut self, service: Service) -> Self {
-        let name = service.name().clone();
-        let replaced = self.services.insert(name.clone(), Arc::new(service));
-        if replaced.is_some_and(|replaced| self.built_entry(&replaced).is_none()) {
+        let name = Arc::clone(service.name());
+        let replaced = self.services.insert(Arc::clone(&name), Arc::new(service));
+        let changed = self.changed.as_mut();
+        let is_first = changed.is_some_and(|changed| changed.insert(Arc::clone(&name)));
+        if replaced.is_some() && !is_first {
             self.twice.get_or_insert(name);
         }
         self
@@ -194,19 +203,10 @@ impl ServicesBuilder {
     /// Removes a service. An unknown name is ignored.
     pub fn remove(mut self, name: &str) -> Self {
         self.services.remove(name);
+        if let Some(changed) = &mut self.changed {
+            changed.insert(name.into());
+        }
         self
-    }
-
-    /// Returns the built form of a service, if the builder started from it.
-    fn built_entry(&self, service: &Arc<Service>) -> Option<&Arc<ServiceEntry>> {
-        let built = &self.built.as_ref()?.0;
-        let name = service.name();
-        let is_same = built
-            .given
-            .services
-            .get(name)
-            .is_some_and(|before| Arc::ptr_eq(before, service));
-        is_same.then(|| built.services.by_name.get(name)).flatten()
     }
 
     /// Names a budget, for rules that pay from a separate one
@@ -216,6 +216,7 @@ impl ServicesBuilder {
         let name = name.into();
         let budget = budget.named(format!("budgets.{name}"));
         self.budgets.insert(name, budget);
+        self.built = None;
         self
     }
 
@@ -223,6 +224,7 @@ impl ServicesBuilder {
     /// with the same name replaces the first.
     pub fn dead_letters(mut self, name: impl Into<Arc<str>>, to: impl DeadLetters) -> Self {
         self.dead_letters.insert(name.into(), Arc::new(to));
+        self.built = None;
         self
     }
 
@@ -249,6 +251,7 @@ impl ServicesBuilder {
     pub fn following(self, before: &Services) -> Self {
         Self {
             before: before.0.budgets.clone(),
+            built: None,
             ..self
         }
     }
@@ -258,6 +261,7 @@ impl ServicesBuilder {
     pub fn fleet(self, fleet: &(impl SharedServices + Clone)) -> Self {
         Self {
             fleet: Some(Arc::new(fleet.clone())),
+            built: None,
             ..self
         }
     }
@@ -289,7 +293,12 @@ impl ServicesBuilder {
 
 impl Router for Services {
     fn route(&self, head: &RequestHead<'_>, service: Option<&str>) -> Arc<Route> {
-        self.0.services.route(head, service)
+        let services = &self.0.services;
+        let named = service.and_then(|name| services.by_name.get(name));
+        match named.or_else(|| services.most_specific(head)) {
+            Some(service) => service.route(head, None),
+            None => Arc::clone(&self.0.rest),
+        }
     }
 
     fn fleet(&self) -> Option<Arc<dyn SharedServices>> {
@@ -298,17 +307,15 @@ impl Router for Services {
 }
 
 /// Returns the names in alphabetical order, for people who read them.
-fn names_in_order<T>(named: &HashMap<Arc<str>, T>) -> Vec<&str> {
-    let mut names: Vec<&str> = named.keys().map(|name| &**name).collect();
-    names.sort_unstable();
-    names
+fn names_in_order<T>(named: &SharedMap<T>) -> impl Iterator<Item = &str> {
+    named.in_order().into_iter().map(|(name, _)| &**name)
 }
 
 /// Shows only names, since the rest may hold secrets.
 impl fmt::Debug for Services {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Services")
-            .field("services", &names_in_order(&self.0.services.by_name))
+            .field("services", &self.names().collect::<Vec<_>>())
             .finish_non_exhaustive()
     }
 }
@@ -316,9 +323,18 @@ impl fmt::Debug for Services {
 impl fmt::Debug for ServicesBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServicesBuilder")
-            .field("services", &names_in_order(&self.services))
-            .field("budgets", &names_in_order(&self.budgets))
-            .field("dead_letters", &names_in_order(&self.dead_letters))
+            .field(
+                "services",
+                &names_in_order(&self.services).collect::<Vec<_>>(),
+            )
+            .field(
+                "budgets",
+                &names_in_order(&self.budgets).collect::<Vec<_>>(),
+            )
+            .field(
+                "dead_letters",
+                &names_in_order(&self.dead_letters).collect::<Vec<_>>(),
+            )
             .finish_non_exhaustive()
     }
 }

@@ -69,16 +69,13 @@ pub(crate) fn routes(inner: &ServicesInner) -> Vec<RouteSummary> {
         known: HashMap::new(),
     };
     let mut all = Vec::new();
-    let mut by_name: Vec<_> = services.by_name.values().collect();
-    by_name.sort_unstable_by_key(|service| &service.name);
-    for service in by_name {
-        let name = &service.name;
+    for (name, service) in services.by_name.in_order() {
         for (route, _, found) in &service.routes {
             all.push(summary(Some(name), Some(route), found, &mut costs));
         }
         all.push(summary(Some(name), None, &service.rest, &mut costs));
     }
-    all.push(summary(None, None, services.rest(), &mut costs));
+    all.push(summary(None, None, &inner.rest, &mut costs));
     for route in &mut all {
         route.shares_gate &= in_fleet;
     }
@@ -148,15 +145,14 @@ impl<'a> Costs<'a> {
         if let Some(known) = self.known.get(name) {
             return Some(*known);
         }
-        let (name, service) = self.services.by_name.get_key_value(name)?;
-        let service: &'a ServiceEntry = service;
+        let service: &'a ServiceEntry = self.services.by_name.get(name)?;
         let routes = service.routes.iter().map(|(_, _, route)| &**route);
         let mut costs = Vec::new();
         for route in routes.chain([&*service.rest]) {
             costs.push(self.of_route(route));
         }
         let most_expensive = costs.into_iter().reduce(WorstCase::max)?;
-        self.known.insert(name, most_expensive);
+        self.known.insert(&service.name, most_expensive);
         Some(most_expensive)
     }
 }

@@ -1,65 +1,93 @@
-//! Services: the lookup of the service and route of a request, and failovers without cycles, in chains of bounded length.
+//! The lookup of the service and route of a request.
 
 use crate::matching::Matching;
-use http_retry_core::adapter::HostMap;
+use http_retry_core::adapter::{HostMap, SharedMap};
 use http_retry_core::route::{RequestHead, Route, Router};
 use std::cmp::Reverse;
-use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 
-/// Services by name and by host, and the route for requests that belong to none.
+/// Services by name and by host. Clones share them, so that one with a changed service costs no copy of the others.
+#[derive(Clone, Default)]
 pub(crate) struct ServiceTable {
-    pub(crate) by_name: HashMap<Arc<str>, Arc<ServiceEntry>>,
+    pub(crate) by_name: SharedMap<Arc<ServiceEntry>>,
     /// The services whose match names hosts, under each of these.
     by_host: HostMap<Arc<ServiceEntry>>,
     /// The services whose match names no host.
-    at_any_host: Vec<Arc<ServiceEntry>>,
-    rest: Arc<Route>,
+    at_any_host: Arc<Vec<Arc<ServiceEntry>>>,
+    /// The names of the services that fail over to one, under its name.
+    before_failover: SharedMap<SharedMap<()>>,
 }
 
 pub(crate) struct ServiceEntry {
     pub(crate) name: Arc<str>,
+    /// In order, so that equal matches compare as equal.
     pub(crate) matching: Option<Matching>,
     pub(crate) routes: Vec<(Arc<str>, Matching, Arc<Route>)>,
     /// The route of requests that match none of `routes`.
     pub(crate) rest: Arc<Route>,
+    /// The number of services in the longest chain of failovers that starts here.
+    pub(crate) chain: usize,
 }
 
 impl ServiceTable {
-    pub(crate) fn new(by_name: HashMap<Arc<str>, Arc<ServiceEntry>>, rest: Arc<Route>) -> Self {
-        let (mut by_host, mut at_any_host) = (HostMap::default(), Vec::new());
-        for service in by_name.values() {
-            let Some(matching) = &service.matching else {
-                continue;
-            };
-            if matching.hosts.is_empty() {
-                at_any_host.push(Arc::clone(service));
-            }
-            for host in &matching.hosts {
-                by_host.insert(host, Arc::clone(service));
-                // Requests to a default port do not name it; `rank` checks that their scheme has it.
-                for port in [":80", ":443"] {
-                    if let Some(host) = host.strip_suffix(port) {
-                        by_host.insert(host, Arc::clone(service));
-                    }
-                }
-            }
+    pub(crate) fn insert(&mut self, service: &Arc<ServiceEntry>) {
+        let name = &service.name;
+        self.by_name.insert(Arc::clone(name), Arc::clone(service));
+        if service.is_at_any_host() {
+            Arc::make_mut(&mut self.at_any_host).push(Arc::clone(service));
         }
-        Self {
-            by_name,
-            by_host,
-            at_any_host,
-            rest,
+        for host in service.hosts() {
+            self.by_host.insert(host, Arc::clone(service));
+        }
+        for to in service.destinations() {
+            self.before_failover.update(to, |names| {
+                names.insert(Arc::clone(name), ());
+            });
         }
     }
 
-    pub(crate) fn rest(&self) -> &Arc<Route> {
-        &self.rest
+    pub(crate) fn remove(&mut self, name: &str) {
+        let Some(service) = self.by_name.remove(name) else {
+            return;
+        };
+        if service.is_at_any_host() {
+            let services = Arc::make_mut(&mut self.at_any_host);
+            services.retain(|other| !Arc::ptr_eq(other, &service));
+        }
+        for host in service.hosts() {
+            self.by_host
+                .remove(host, |other| Arc::ptr_eq(other, &service));
+        }
+        for to in service.destinations() {
+            self.before_failover.update(to, |names| {
+                names.remove(name);
+            });
+            let names = self.before_failover.get(to);
+            if names.is_some_and(SharedMap::is_empty) {
+                self.before_failover.remove(to);
+            }
+        }
+    }
+
+    /// Returns the names of the services that fail over to this one.
+    pub(crate) fn before_failover(&self, name: &str) -> Vec<&Arc<str>> {
+        let names = self.before_failover.get(name);
+        let names = names.into_iter().flat_map(SharedMap::in_order);
+        names.map(|(name, ())| name).collect()
+    }
+
+    /// Returns `true` if a service has this match, which is in order.
+    pub(crate) fn has_match(&self, matching: &Matching) -> bool {
+        let is_same = |service: &Arc<ServiceEntry>| service.matching.as_ref() == Some(matching);
+        match matching.hosts.first() {
+            // A pattern is found under itself.
+            Some(host) => self.by_host.get(host).any(is_same),
+            None => self.at_any_host.iter().any(is_same),
+        }
     }
 
     /// Returns the service with the most specific match; among equals, the first by name.
-    fn most_specific(&self, head: &RequestHead<'_>) -> Option<&Arc<ServiceEntry>> {
+    pub(crate) fn most_specific(&self, head: &RequestHead<'_>) -> Option<&Arc<ServiceEntry>> {
         let authority = head.authority().unwrap_or_default();
         let host = head.host().unwrap_or_default();
         let with_port = (host.len() < authority.len()).then(|| self.by_host.get(authority));
@@ -84,13 +112,27 @@ fn best<'s>(
     first.map(|(service, _)| service)
 }
 
-impl Router for ServiceTable {
-    fn route(&self, head: &RequestHead<'_>, service: Option<&str>) -> Arc<Route> {
-        let named = service.and_then(|name| self.by_name.get(name));
-        match named.or_else(|| self.most_specific(head)) {
-            Some(service) => service.route(head, None),
-            None => Arc::clone(&self.rest),
-        }
+impl ServiceEntry {
+    /// Returns the names of the services that its routes fail over to.
+    pub(crate) fn destinations(&self) -> impl Iterator<Item = &Arc<str>> {
+        let all = self.routes.iter().map(|(_, _, route)| route);
+        let all = all.chain([&self.rest]);
+        all.flat_map(|route| route.destinations().iter().map(|(name, _)| name))
+    }
+
+    fn is_at_any_host(&self) -> bool {
+        let mut matching = self.matching.iter();
+        matching.any(|matching| matching.hosts.is_empty())
+    }
+
+    /// Returns the hosts that the service is found under.
+    fn hosts(&self) -> impl Iterator<Item = &str> {
+        let hosts = self.matching.iter().flat_map(|matching| &matching.hosts);
+        // Requests to a default port do not name it; `rank` checks that their scheme has it.
+        hosts.flat_map(|host| {
+            let without = [":80", ":443"].map(|port| host.strip_suffix(port));
+            [Some(host.as_str())].into_iter().chain(without).flatten()
+        })
     }
 }
 
@@ -99,96 +141,5 @@ impl Router for ServiceEntry {
         let mut routes = self.routes.iter();
         let found = routes.find(|(_, matching, _)| matching.holds(head));
         Arc::clone(found.map_or(&self.rest, |(_, _, route)| route))
-    }
-}
-
-/// The longest chain of services that fail over to each other.
-const MAX_CHAIN: usize = 16;
-
-/// The services that are built, and the path to the one under construction.
-#[derive(Default)]
-pub(crate) struct Chains {
-    /// The built services, each with the length of the longest chain that starts at it.
-    made: HashMap<Arc<str>, (Arc<ServiceEntry>, usize)>,
-    path: Vec<Arc<str>>,
-}
-
-/// The reason for which a failover to a service is not allowed.
-pub(crate) enum Broken {
-    /// The service is already on the path, which is shown.
-    Circle(String),
-    TooLong,
-}
-
-impl Chains {
-    /// Returns a service that is already built.
-    pub(crate) fn built(&self, name: &str) -> Option<Arc<ServiceEntry>> {
-        self.made.get(name).map(|(service, _)| Arc::clone(service))
-    }
-
-    /// Starts a service. The services that it fails over to are built before its [`end`](Self::end).
-    pub(crate) fn begin(&mut self, name: &Arc<str>) {
-        self.path.push(Arc::clone(name));
-    }
-
-    /// Finishes the service that was started last, after all that it fails over to.
-    pub(crate) fn end(&mut self, service: Arc<ServiceEntry>) -> Arc<ServiceEntry> {
-        self.path.pop();
-        let all = service.routes.iter().map(|(_, _, route)| route);
-        let all = all.chain([&service.rest]);
-        let next = all.flat_map(|route| route.destinations().iter());
-        let lengths = next.filter_map(|(name, _)| Some(self.made.get(name)?.1));
-        let length = lengths.max().unwrap_or_default().saturating_add(1);
-        let name = Arc::clone(&service.name);
-        self.made.insert(name, (Arc::clone(&service), length));
-        service
-    }
-
-    /// Returns `true` if this service is on the path to the one under construction.
-    fn is_ancestor(&self, name: &str) -> bool {
-        self.path.iter().any(|service| **service == *name)
-    }
-
-    /// Returns `true` if one more service would make the path too long.
-    fn is_full(&self) -> bool {
-        self.path.len() >= MAX_CHAIN
-    }
-
-    /// Checks that the service under construction may fail over to this one, which may not be built yet.
-    pub(crate) fn check_step(&self, name: &str) -> Result<(), Broken> {
-        if self.is_ancestor(name) {
-            let way = [self.path.as_slice(), &[name.into()]].concat();
-            return Err(Broken::Circle(way.join(" -> ")));
-        }
-        if self.is_full() {
-            Err(Broken::TooLong)
-        } else {
-            Ok(())
-        }
-    }
-
-    /// Checks that the chain that starts at a built service is not too long.
-    pub(crate) fn check_rest(&self, name: &str) -> Result<(), Broken> {
-        let length = self.made.get(name).map(|(_, length)| *length);
-        if length.is_some_and(|length| length >= MAX_CHAIN) {
-            Err(Broken::TooLong)
-        } else {
-            Ok(())
-        }
-    }
-
-    /// Returns all services that were built.
-    pub(crate) fn services(self) -> HashMap<Arc<str>, Arc<ServiceEntry>> {
-        let made = self.made.into_iter();
-        made.map(|(name, (service, _))| (name, service)).collect()
-    }
-}
-
-impl fmt::Display for Broken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Circle(way) => write!(f, "failover cycle: {way}"),
-            Self::TooLong => write!(f, "failover goes through more than {MAX_CHAIN} services"),
-        }
     }
 }
