@@ -344,6 +344,11 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         }
     }
 
+    /// Skips the value, however large it is.
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Cause> {
+        visitor.visit_unit()
+    }
+
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Cause> {
         match self.value {
             Value::Null => visitor.visit_none(),
@@ -353,7 +358,6 @@ impl<'de> Deserializer<'de> for Reader<'de> {
 
     serde::forward_to_deserialize_any! {
         i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct tuple tuple_struct identifier
-        ignored_any
     }
 }
 
