@@ -14,7 +14,7 @@ use std::sync::Arc;
 impl Resolver<'_> {
     /// Checks all dialects, including those that nothing uses.
     pub(super) fn check_dialects(&self) {
-        for (name, given) in &self.spec.dialects {
+        for (name, given) in &*self.spec.dialects {
             let keys = &given.value;
             for row in keys.rows.iter().flat_map(|List(rows)| rows) {
                 self.check_row(row);

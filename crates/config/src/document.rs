@@ -9,11 +9,12 @@ use super::reader::{Checked, Reader, Spanned, block};
 use super::retry::{DialectChoice, Gating, Hedging, Retry, RetryBlock};
 use super::rule::{Otherwise, RowKeys, Rule};
 use super::shown;
-use super::value::Value;
+use super::value::{DocumentSize, Entries, Value};
 use super::values::{
     AddedHeader, BaseUrl, Capacity, Cost, Duration, List, MAX_TOKENS, Name, Number, Word, leaf,
     words,
 };
+use http_retry_core::adapter::SharedMap;
 use http_retry_core::budget::{RetryBudget, RetryBudgetBuilder};
 use http_retry_core::policy::RequestOverrides;
 use matches::{Matches, RouteMatch, ServiceMatch};
@@ -223,15 +224,16 @@ block! {
     }
 }
 
-/// A document whose parts are each valid.
+/// A document whose parts are each valid. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Spec {
     pub(super) fleet: Option<FleetKeys>,
-    pub(super) budgets: BTreeMap<String, BudgetKeys>,
-    pub(super) policies: BTreeMap<String, Retry>,
-    pub(super) dialects: BTreeMap<String, Spanned<DialectKeys>>,
-    pub(super) level: LevelSpec,
-    pub(super) services: BTreeMap<Arc<str>, Arc<ServiceSpec>>,
+    pub(super) budgets: Arc<BTreeMap<String, BudgetKeys>>,
+    pub(super) policies: Arc<BTreeMap<String, Retry>>,
+    pub(super) dialects: Arc<BTreeMap<String, Spanned<DialectKeys>>>,
+    pub(super) level: Arc<LevelSpec>,
+    pub(super) services: SharedMap<Arc<ServiceSpec>>,
+    pub(super) size: DocumentSize,
 }
 
 /// The settings that the document, a service and a route have in common.
@@ -242,8 +244,10 @@ pub(super) struct LevelSpec {
     pub(super) otherwise: Option<Spanned<Otherwise>>,
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct ServiceSpec {
+    /// The map that it was read from.
+    written: Arc<Entries>,
     pub(super) level: LevelSpec,
     pub(super) membership: Membership,
     pub(super) matching: MatchKeys,
@@ -259,6 +263,13 @@ pub(super) struct RouteSpec {
     pub(super) matching: MatchKeys,
 }
 
+impl ServiceSpec {
+    /// Returns the value that it was read from.
+    pub(super) fn written(&self) -> Value {
+        Value::Map(Arc::clone(&self.written))
+    }
+}
+
 impl LevelSpec {
     /// Returns `true` if this block changes nothing.
     pub(super) fn is_noop(&self) -> bool {
@@ -269,10 +280,13 @@ impl LevelSpec {
 impl Spec {
     /// Reads a document, and reports every problem within one part of it.
     pub(super) fn read<'a>(document: &'a Value, problems: &'a Diagnostics) -> Self {
-        if let Err(cause) = document.check_size() {
-            problems.add(&Path::default(), document, cause);
-            return Self::default();
-        }
+        let size = match DocumentSize::of(document) {
+            Ok(size) => size,
+            Err(cause) => {
+                problems.add(&Path::default(), document, cause);
+                return Self::default();
+            }
+        };
         if *document == Value::Null {
             problems.add(&Path::default(), &"", "is empty: write version: 1");
             return Self::default();
@@ -288,53 +302,51 @@ impl Spec {
         let gate = root.gate.take();
         let budgets = parts.named("budgets", root.budgets.take());
         parts.check_fleet(root.fleet.as_ref());
+        let budgets = budgets.into_iter();
+        let budgets = budgets.map(|(name, given)| (name, parts.budget(given)));
+        let budgets = Arc::new(budgets.collect());
+        let policies = parts.named("policies", root.policies.take()).into_iter();
+        let policies = policies.map(|(name, given)| (name, *given.value.0));
         Self {
             fleet: root.fleet.take(),
-            budgets: budgets
-                .into_iter()
-                .map(|(name, given)| (name, parts.budget(given)))
-                .collect(),
-            policies: parts
-                .named("policies", root.policies.take())
-                .into_iter()
-                .map(|(name, given)| (name, *given.value.0))
-                .collect(),
-            dialects: parts.named("dialects", root.dialects.take()),
-            level: root.take_level(gate),
+            budgets,
+            policies: Arc::new(policies.collect()),
+            dialects: Arc::new(parts.named("dialects", root.dialects.take())),
+            level: Arc::new(root.take_level(gate)),
             services: parts.services(document),
+            size,
         }
     }
 
-    /// Reads the services of a document in which everything else is as in `self`. Services that `is_unchanged` accepts
-    /// are not read, and those of before are not copied.
-    pub(super) fn with_services<'a>(
-        &self,
-        document: &'a Value,
-        problems: &'a Diagnostics,
-        is_unchanged: impl Fn(&str) -> bool,
-    ) -> Self {
+    /// Changes or removes services. Returns `None` if there is any problem.
+    pub(super) fn with_changes(&self, changes: &ServiceChanges) -> Option<Self> {
+        let problems = Diagnostics::default();
         let parts = Parts {
             path: Path::default(),
-            problems,
+            problems: &problems,
         };
-        let services = document.map_at("services").into_iter().flatten();
-        let services = services.filter_map(|(name, value)| {
-            let unchanged = self.services.get(name).filter(|_| is_unchanged(name));
-            let service = unchanged
-                .map(Arc::clone)
-                .or_else(|| parts.service_at(name, value));
-            Some((name.clone(), service?))
-        });
-        Self {
-            fleet: self.fleet.clone(),
-            budgets: self.budgets.clone(),
-            policies: self.policies.clone(),
-            dialects: self.dialects.clone(),
-            level: self.level.clone(),
-            services: services.collect(),
+        let mut spec = self.clone();
+        for (name, value) in changes {
+            let before = match value {
+                Some(value) => {
+                    let service = parts.service_at(name, value)?;
+                    spec.services.insert(Arc::clone(name), service)
+                }
+                None => spec.services.remove(name),
+            };
+            let before = before.map(|before| before.written());
+            let size = spec
+                .size
+                .with_service(name, before.as_ref(), value.as_ref());
+            spec.size = size.ok()?;
         }
+        let fits = spec.size.checked().is_ok();
+        (fits && problems.is_empty()).then_some(spec)
     }
 }
+
+/// The new values of services, by name; `None` for a service that is removed.
+pub(super) type ServiceChanges = BTreeMap<Arc<str>, Option<Value>>;
 
 /// A block whose parts are checked together.
 struct Parts<'a> {
@@ -423,7 +435,7 @@ impl<'a> Parts<'a> {
         given.value
     }
 
-    fn services(&self, document: &'a Value) -> BTreeMap<Arc<str>, Arc<ServiceSpec>> {
+    fn services(&self, document: &'a Value) -> SharedMap<Arc<ServiceSpec>> {
         let path = self.path.key("services");
         let Some(services) = document.map_at("services") else {
             // A key with a null counts as absent.
@@ -434,16 +446,17 @@ impl<'a> Parts<'a> {
                 let cause = format!("{} is not a map", other.kind());
                 self.problems.add(&path, other, cause);
             }
-            return BTreeMap::new();
+            return SharedMap::default();
         };
-        let mut matches = Matches::default();
-        let services = services.iter().filter_map(|(name, value)| {
-            let service = self.service_at(name, value)?;
-            let path = path.key(name).key("match");
-            matches.add(&service.matching, name, path, self.problems);
-            Some((name.clone(), service))
-        });
-        services.collect()
+        let (mut matches, mut all) = (Matches::default(), SharedMap::default());
+        for (name, value) in services {
+            if let Some(service) = self.service_at(name, value) {
+                let path = path.key(name).key("match");
+                matches.add(&service.matching, name, path, self.problems);
+                all.insert(Arc::clone(name), service);
+            }
+        }
+        all
     }
 
     /// Reads one service. They are read separately, so that a reload can skip unchanged ones.
@@ -455,10 +468,14 @@ impl<'a> Parts<'a> {
             self.problems.add(&path, &"", cause);
             return None;
         }
-        read.map(|given| Arc::new(self.service(given)))
+        match (read, value) {
+            (Some(given), Value::Map(written)) => Some(Arc::new(self.service(given, written))),
+            // What is no map is reported already.
+            _ => None,
+        }
     }
 
-    fn service(&self, given: Spanned<ServiceKeys>) -> ServiceSpec {
+    fn service(&self, given: Spanned<ServiceKeys>, written: &Arc<Entries>) -> ServiceSpec {
         let path = given.path();
         let mut service = given.value;
         let gate = service.gate.take();
@@ -474,6 +491,7 @@ impl<'a> Parts<'a> {
         }
         let routes = service.routes.map_or_else(Vec::new, |List(routes)| routes);
         ServiceSpec {
+            written: Arc::clone(written),
             level,
             membership: service.fleet.map(|Word(fleet)| fleet).unwrap_or_default(),
             matching: service.matching.unwrap_or_default().0,

@@ -21,7 +21,7 @@ pub(super) struct Resolver<'a> {
 impl Resolver<'_> {
     /// Checks the policies, including those that nothing uses.
     pub(super) fn check_policies(&self) {
-        for (name, block) in &self.spec.policies {
+        for (name, block) in &*self.spec.policies {
             // `use` would always find the preset, and never this block.
             if PRESETS.iter().any(|(preset, _)| preset == name) {
                 let cause =
@@ -176,7 +176,10 @@ impl Resolver<'_> {
             let unknown = Unknown {
                 name,
                 what: format!("\"{name}\" is no service"),
-                known: services.keys().map(|name| &**name),
+                // Put into order only if the problem is shown.
+                known: std::iter::once_with(|| services.in_order())
+                    .flatten()
+                    .map(|(name, _)| &**name),
             };
             self.problems.unknown(&from, &name, unknown);
             return None;

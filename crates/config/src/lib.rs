@@ -207,7 +207,7 @@ impl RetryConfig {
     ///
     /// Every problem of the new document; the old one then stays in force.
     pub fn replace(&self, document: &Document) -> Result<(), ConfigErrors> {
-        self.change(|_| Arc::clone(&document.0))
+        self.change(|before, names| before.replaced(&document.0, names))
     }
 
     /// Changes one service of the document in force, or adds one. Maps are merged, lists and other values are replaced,
@@ -226,11 +226,7 @@ impl RetryConfig {
     ///
     /// Every problem of the changed document; the old one then stays in force.
     pub fn patch_service(&self, name: &str, change: &Document) -> Result<(), ConfigErrors> {
-        self.change(|before| {
-            let mut document = before.clone();
-            document.entry("services").entry(name).merge(&change.0);
-            Arc::new(document)
-        })
+        self.change(|before, names| before.patched(name, &change.0, names))
     }
 
     /// Returns a JSON Schema (draft 2020-12) of the document, with a description of every key, for editors and
@@ -267,15 +263,18 @@ impl RetryConfig {
     }
 
     fn with_names(document: &Document, names: RegisteredNames) -> Result<Self, ConfigErrors> {
-        let live = Live::load(Arc::clone(&document.0), &names, None);
+        let live = Live::load(&document.0, &names, None);
         let live = ArcSwap::from_pointee(live?);
         let shared = Arc::new(Shared { live, names });
         Ok(Self { shared })
     }
 
-    /// Puts the document that `make` makes of the one in force into force. If another change comes first, this one is
-    /// made again on top of it, so that none is lost.
-    fn change(&self, make: impl Fn(&Value) -> Arc<Value>) -> Result<(), ConfigErrors> {
+    /// Puts the document that `make` builds from the one in force into force, if it builds any. If another change comes
+    /// first, this one is made again on top of it, so that none is lost.
+    fn change(
+        &self,
+        make: impl Fn(&Live, &RegisteredNames) -> Result<Option<Live>, ConfigErrors>,
+    ) -> Result<(), ConfigErrors> {
         let refuse = |cause| Err(ConfigErrors::one("the document", cause));
         let Some(_counted) = CountedChange::begin() else {
             return refuse("is changed by a function that runs for that very change");
@@ -283,11 +282,9 @@ impl RetryConfig {
         let Shared { live, names } = &*self.shared;
         for _ in 0..MAX_TRIES {
             let before = live.load_full();
-            let document = make(&before.document);
-            if *document == *before.document {
+            let Some(new) = make(&before, names)? else {
                 return Ok(());
-            }
-            let new = Live::load(document, names, Some(&before))?;
+            };
             let found = live.compare_and_swap(&before, Arc::new(new));
             if Arc::ptr_eq(&found, &before) {
                 return Ok(());

@@ -1,7 +1,7 @@
 //! A document in force: its services, and the budgets that outlive it.
 
 use super::builder::RegisteredNames;
-use super::document::{BudgetKeys, MatchKeys, Membership, ServiceSpec, Spec};
+use super::document::{BudgetKeys, MatchKeys, Membership, ServiceChanges, ServiceSpec, Spec};
 use super::fleet::{self, Fleet};
 use super::layers::Resolver;
 use super::place::ResolvedLevel;
@@ -12,48 +12,45 @@ use http_retry_core::ConfigError;
 use http_retry_core::budget::RetryBudget;
 use http_retry_core::report::DeadLetter;
 use http_retry_services::{Service, ServiceRoute, Services, ServicesBuilder};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A document that applies to every request until the next one is loaded.
 pub(super) struct Live {
-    pub(super) document: Arc<Value>,
+    /// The document without its services, whose values are in `spec`.
+    document: Value,
     pub(super) services: Services,
     spec: Spec,
-    budgets: BTreeMap<String, (BudgetKeys, RetryBudget)>,
+    /// The number of rules that apply elsewhere than where they are written.
+    repeated_rules: usize,
+    budgets: Arc<BTreeMap<String, (BudgetKeys, RetryBudget)>>,
     pub(super) fleet: Option<Fleet>,
 }
+
+/// The key of a document's services.
+const SERVICES: &str = "services";
 
 /// The most times that rules apply elsewhere than where they are written: a rule of the document at every service, one
 /// of a service at every route of it.
 const MAX_REPEATED_RULES: usize = 20_000;
 
 impl Live {
-    /// Builds a document, and keeps the budgets of the last one whose numbers are the same. If only services have
-    /// changed, the others are neither read nor built.
+    /// Builds a document, and keeps the budgets of the last one whose numbers are the same.
     pub(super) fn load(
-        document: Arc<Value>,
-        names: &RegisteredNames,
-        before: Option<&Self>,
-    ) -> Result<Self, ConfigErrors> {
-        let changed = before.and_then(|before| before.with_changed_services(&document, names));
-        match changed {
-            Some(live) => Ok(live),
-            None => Self::load_all(document, names, before),
-        }
-    }
-
-    fn load_all(
-        document: Arc<Value>,
+        document: &Value,
         names: &RegisteredNames,
         before: Option<&Self>,
     ) -> Result<Self, ConfigErrors> {
         let problems = Diagnostics::default();
-        let spec = Spec::read(&document, &problems);
+        let spec = Spec::read(document, &problems);
         let fleet = fleet_of(&spec, names, before, &problems);
         let budgets = budgets(&spec, before, fleet.as_ref());
+        let services = spec.services.in_order().into_iter();
+        let repeated_rules = services
+            .map(|(_, service)| repeated_rules(&spec, service))
+            .fold(0, usize::saturating_add);
         // Counted before anything is built, since a short document can expand to very many rules.
-        let built = if repeated_rules(&spec) > MAX_REPEATED_RULES {
+        let built = if repeated_rules > MAX_REPEATED_RULES {
             let cause = format!(
                 "repeats rules more than {MAX_REPEATED_RULES} times: those of the document at every service and \
                  route, those of a service at its routes"
@@ -76,73 +73,126 @@ impl Live {
             }
         };
         Ok(Self {
-            document,
+            document: document.without(SERVICES),
             services,
             spec,
-            budgets,
+            repeated_rules,
+            budgets: Arc::new(budgets),
             fleet,
         })
     }
 
-    /// Builds a document that differs from this one only in some services. Returns `None` if more differs, or if there
-    /// is any problem: only a whole load knows the paths of all problems.
-    fn with_changed_services(
+    /// Builds the document that replaces this one, or returns `None` if the two are equal. If only services differ, the
+    /// others are neither read nor built.
+    pub(super) fn replaced(
         &self,
-        document: &Arc<Value>,
+        document: &Value,
         names: &RegisteredNames,
-    ) -> Option<Self> {
-        // A patch can make a document too large.
-        if !document.is_same_without("services", &self.document) || document.check_size().is_err() {
+    ) -> Result<Option<Self>, ConfigErrors> {
+        let changes = self.changes_to(document);
+        if changes.as_ref().is_some_and(ServiceChanges::is_empty) {
+            return Ok(None);
+        }
+        let changed = changes.and_then(|changes| self.with_changes(&changes, names));
+        match changed {
+            Some(live) => Ok(Some(live)),
+            None => Self::load(document, names, Some(self)).map(Some),
+        }
+    }
+
+    /// Builds the document with a change of one service, or returns `None` if that changes nothing.
+    pub(super) fn patched(
+        &self,
+        service: &str,
+        change: &Value,
+        names: &RegisteredNames,
+    ) -> Result<Option<Self>, ConfigErrors> {
+        let before = self.spec.services.get(service);
+        let before = before.map(|before| before.written());
+        let mut value = before.clone().unwrap_or(Value::Null);
+        value.merge(change);
+        if before.as_ref() == Some(&value) {
+            return Ok(None);
+        }
+        let changes = BTreeMap::from([(service.into(), Some(value))]);
+        match self.with_changes(&changes, names) {
+            Some(live) => Ok(Some(live)),
+            None => Self::load(&self.document_with(changes), names, Some(self)).map(Some),
+        }
+    }
+
+    /// Returns the services by which a document differs from this one, or `None` if more differs.
+    fn changes_to(&self, document: &Value) -> Option<ServiceChanges> {
+        if document.without(SERVICES) != self.document {
             return None;
         }
-        let (old, new) = (
-            self.document.map_at("services")?,
-            document.map_at("services")?,
-        );
-        // Everything else is the same, so an equal value makes an equal service. If it names another one that changed,
+        let (old, new) = (&self.spec.services, document.map_at(SERVICES)?);
+        let changed = new.iter().filter(|(name, value)| {
+            let before = old.get(name);
+            before.is_none_or(|before| before.written() != **value)
+        });
+        let changed = changed.map(|(name, value)| (Arc::clone(name), Some(value.clone())));
+        let old = old.in_order().into_iter();
+        let removed = old.filter(|(name, _)| !new.contains_key(*name));
+        let removed = removed.map(|(name, _)| (Arc::clone(name), None));
+        Some(changed.chain(removed).collect())
+    }
+
+    /// Returns the whole document with some services changed.
+    fn document_with(&self, changes: ServiceChanges) -> Value {
+        let services = self.spec.services.in_order().into_iter();
+        let services = services.map(|(name, service)| (Arc::clone(name), service.written()));
+        let mut services: Entries = services.collect();
+        for (name, value) in changes {
+            match value {
+                Some(value) => services.insert(name, value),
+                None => services.remove(&name),
+            };
+        }
+        let mut document = self.document.clone();
+        *document.entry(SERVICES) = Value::Map(Arc::new(services));
+        document
+    }
+
+    /// Builds the document with some services changed, at a cost that does not depend on the number of the others.
+    /// Returns `None` if there is any problem: only a whole load knows the paths of all problems.
+    fn with_changes(&self, changes: &ServiceChanges, names: &RegisteredNames) -> Option<Self> {
+        // The first service also adds the map of all.
+        if self.spec.services.is_empty() {
+            return None;
+        }
+        // Everything else is the same, so an equal value makes an equal service. If it fails over to one that changed,
         // the builder builds it again.
-        let (changed, removed) = changes(old, new);
-        let problems = Diagnostics::default();
-        let is_unchanged = |name: &str| !changed.contains(name);
-        let spec = self.spec.with_services(document, &problems, is_unchanged);
-        if repeated_rules(&spec) > MAX_REPEATED_RULES {
+        let spec = self.spec.with_changes(changes)?;
+        let rules = |spec: &Spec| {
+            let changed = changes.keys().filter_map(|name| spec.services.get(name));
+            changed
+                .map(|service| repeated_rules(spec, service))
+                .fold(0, usize::saturating_add)
+        };
+        let unchanged = self.repeated_rules.saturating_sub(rules(&self.spec));
+        let repeated_rules = unchanged.saturating_add(rules(&spec));
+        if repeated_rules > MAX_REPEATED_RULES {
             return None;
         }
-        let builder = self.services.to_builder();
-        let builder = removed
-            .iter()
-            .fold(builder, |builder, name| builder.remove(name));
+        let problems = Diagnostics::default();
         let mut all = All::new(&spec, names, &problems, &self.budgets);
         // For the services below it: the builder has the document's own policy already.
         let document_level = all.resolver.resolve_level("document", None, &[&spec.level]);
-        let services =
-            all.build_services(builder, &document_level, |name| changed.contains(name))?;
+        let removed = changes.iter().filter(|(_, value)| value.is_none());
+        let builder = removed.fold(self.services.to_builder(), |builder, (name, _)| {
+            builder.remove(name)
+        });
+        let services = all.build_services(builder, &document_level, changes.keys())?;
         problems.is_empty().then(|| Self {
-            document: Arc::clone(document),
+            document: self.document.clone(),
             services,
             spec,
-            budgets: self.budgets.clone(),
+            repeated_rules,
+            budgets: Arc::clone(&self.budgets),
             fleet: self.fleet.clone(),
         })
     }
-}
-
-/// Returns the names of new and changed entries, and of those that are gone. Both maps are in the order of their keys, so
-/// each is read once.
-fn changes<'a>(old: &'a Entries, new: &'a Entries) -> (BTreeSet<&'a str>, Vec<&'a str>) {
-    let (mut changed, mut removed) = (BTreeSet::new(), Vec::new());
-    let mut old = old.iter().peekable();
-    for (name, value) in new {
-        while let Some((gone, _)) = old.next_if(|(before, _)| *before < name) {
-            removed.push(&**gone);
-        }
-        let before = old.next_if(|(before, _)| *before == name);
-        if before.is_none_or(|(_, before)| before != value) {
-            changed.insert(&**name);
-        }
-    }
-    removed.extend(old.map(|(gone, _)| &**gone));
-    (changed, removed)
 }
 
 /// Returns the fleet of a document. It cannot change, since the old and the new store would each grant a full budget,
@@ -250,19 +300,20 @@ impl<'a> All<'a> {
             builder.following(&before.services)
         });
         let builder = fleet.into_iter().fold(builder, fleet::share);
-        self.build_services(builder, &document, |_| true)
+        let services = spec.services.in_order().into_iter();
+        self.build_services(builder, &document, services.map(|(name, _)| name))
     }
 
-    /// Builds the services that `is_new` accepts, beside those that the builder has.
-    fn build_services(
+    /// Builds the services with these names, beside those that the builder has.
+    fn build_services<'n>(
         &mut self,
         builder: ServicesBuilder,
         document: &ResolvedLevel,
-        is_new: impl Fn(&str) -> bool,
+        names: impl Iterator<Item = &'n Arc<str>>,
     ) -> Option<Services> {
         let spec = self.resolver.spec;
         self.record_failovers("services", document);
-        let new = spec.services.iter().filter(|(name, _)| is_new(name));
+        let new = names.filter_map(|name| Some((name, spec.services.get(name)?)));
         let builder = new.fold(builder, |builder, (name, service)| {
             builder.service(self.service(name, service, document))
         });
@@ -366,48 +417,93 @@ fn matched(service: Service, matching: &MatchKeys) -> Service {
     matching.methods().cloned().fold(service, Service::method)
 }
 
-/// Returns the number of rules to build besides those that are written: those of the document once for every service and
-/// route, those of a service once for each of its routes.
-fn repeated_rules(spec: &Spec) -> usize {
-    let services = spec.services.values();
-    let places = services
-        .clone()
-        .map(|service| service.routes.len().saturating_add(1));
-    let places = places.fold(0, usize::saturating_add);
-    let at_routes = services.map(|service| {
-        let routes = service.routes.len();
-        routes.saturating_mul(service.level.rules.len())
-    });
-    let of_document = places.saturating_mul(spec.level.rules.len());
-    at_routes.fold(of_document, usize::saturating_add)
+/// Returns the number of rules to build at a service besides those that are written there: those of the document for it
+/// and each of its routes, its own for each of its routes.
+fn repeated_rules(spec: &Spec, service: &ServiceSpec) -> usize {
+    let routes = service.routes.len();
+    let of_document = routes.saturating_add(1);
+    let of_document = of_document.saturating_mul(spec.level.rules.len());
+    of_document.saturating_add(routes.saturating_mul(service.level.rules.len()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn value(text: &str) -> Value {
+        serde_json::from_str(text).unwrap()
+    }
+
+    /// Loads the whole document that a change leaves.
+    fn loaded(live: &Live) -> Live {
+        let document = live.document_with(BTreeMap::new());
+        Live::load(&document, &RegisteredNames::default(), None).unwrap()
+    }
+
     #[test]
-    fn the_changes_between_two_maps_are_found() {
-        let map = |names: &[(&str, i128)]| -> Entries {
-            let entries = names.iter();
-            entries
-                .map(|(name, number)| (Arc::from(*name), Value::Integer(*number)))
-                .collect()
+    fn a_patch_counts_what_a_load_counts() {
+        let rules = r#"[{"when": {"status": 409}, "do": "retry"}]"#;
+        let text = format!(r#"{{"version": 1, "rules": {rules}, "services": {{"a": {{}}}}}}"#);
+        let names = RegisteredNames::default();
+        let mut live = Live::load(&value(&text), &names, None).unwrap();
+        let routes = r#"{"routes": [{"name": "r", "match": {"path": "/r"}}]}"#;
+        for (service, change) in [
+            ("a", r#"{"retry": {"base": "1s"}}"#),
+            ("b", routes),
+            ("b", &format!(r#"{{"rules": {rules}}}"#)),
+            ("a", r#"{"retry": null}"#),
+            ("b", r#"{"routes": null}"#),
+        ] {
+            let changed = live.patched(service, &value(change), &names).unwrap();
+            live = changed.unwrap();
+            let loaded = loaded(&live);
+            assert_eq!(live.spec.size, loaded.spec.size);
+            assert_eq!(live.repeated_rules, loaded.repeated_rules);
+        }
+        assert!(live.patched("a", &value("{}"), &names).unwrap().is_none());
+    }
+
+    #[test]
+    fn the_changes_between_two_documents_are_found() {
+        let document = |services: &[(&str, u32)]| {
+            let services = services.iter();
+            let services = services
+                .map(|(name, max)| format!(r#""{name}": {{"retry": {{"max_retries": {max}}}}}"#));
+            let services = services.collect::<Vec<_>>().join(", ");
+            value(&format!(r#"{{"version": 1, "services": {{{services}}}}}"#))
         };
-        let all = map(&[("a", 1), ("c", 1), ("e", 1), ("g", 1)]);
+        let all = document(&[("a", 1), ("c", 1), ("e", 1), ("g", 1)]);
+        let live = Live::load(&all, &RegisteredNames::default(), None).unwrap();
         for (new, changed, removed) in [
-            (map(&[]), &[][..], &["a", "c", "e", "g"][..]),
-            (map(&[("a", 1), ("c", 2), ("e", 1), ("g", 1)]), &["c"], &[]),
+            (document(&[]), &[][..], &["a", "c", "e", "g"][..]),
             (
-                map(&[("b", 1), ("c", 1), ("h", 1)]),
+                document(&[("a", 1), ("c", 2), ("e", 1), ("g", 1)]),
+                &["c"],
+                &[],
+            ),
+            (
+                document(&[("b", 1), ("c", 1), ("h", 1)]),
                 &["b", "h"],
                 &["a", "e", "g"],
             ),
             (all.clone(), &[], &[]),
         ] {
-            let (found, gone) = changes(&all, &new);
-            assert_eq!(found.into_iter().collect::<Vec<_>>(), changed);
-            assert_eq!(gone, removed);
+            let changes = live.changes_to(&new).unwrap();
+            let names = |is_removed: bool| {
+                let changes = changes.iter();
+                let changes = changes.filter(move |(_, value)| value.is_none() == is_removed);
+                changes.map(|(name, _)| &**name).collect::<Vec<_>>()
+            };
+            assert_eq!(
+                (names(false), names(true)),
+                (changed.to_vec(), removed.to_vec())
+            );
         }
+        assert!(
+            live.changes_to(&value(
+                r#"{"version": 1, "retry": "never", "services": {}}"#
+            ))
+            .is_none()
+        );
     }
 }

@@ -2,10 +2,9 @@
 
 mod reading;
 
-pub(super) use reading::{check_text, why_unreadable};
+pub(super) use reading::{DocumentSize, check_text, why_unreadable};
 
 use super::shown::{self, HIDDEN, Quoted};
-use reading::Size;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -121,14 +120,16 @@ impl Value {
         }
     }
 
-    /// Returns `true` if two maps are equal but for the value under this key.
-    pub(super) fn is_same_without(&self, key: &str, other: &Self) -> bool {
-        let (Self::Map(own), Self::Map(others)) = (self, other) else {
-            return false;
-        };
-        let is_other = |entry: &(&Arc<str>, &Self)| **entry.0 != *key;
-        let (own, others) = (own.iter().filter(is_other), others.iter().filter(is_other));
-        own.eq(others)
+    /// Returns the map without this key; anything else as it is.
+    pub(super) fn without(&self, key: &str) -> Self {
+        match self {
+            Self::Map(map) if map.contains_key(key) => {
+                let mut map = Entries::clone(map);
+                map.remove(key);
+                Self::Map(Arc::new(map))
+            }
+            other => other.clone(),
+        }
     }
 
     /// Returns the value under a key of a map, and creates it if it is missing; anything but a map becomes one.
@@ -182,35 +183,10 @@ impl Value {
         }
     }
 
-    /// Checks the bounds on depth, number of values and length of texts.
-    pub(super) fn check_size(&self) -> Result<(), String> {
-        self.count(&Size::of(self))
-    }
-
     /// Returns `true` if it holds more values, or more bytes of text, than these.
     pub(super) fn is_larger_than(&self, values: usize, text: usize) -> bool {
-        self.count(&Size::up_to(values, text)).is_err()
-    }
-
-    fn count(&self, size: &Size) -> Result<(), String> {
-        // An explicit stack, so that a deep document needs no deep call stack.
-        let mut left = vec![(self, 0)];
-        while let Some((value, depth)) = left.pop() {
-            size.add_value(depth)?;
-            let depth = depth.saturating_add(1);
-            match value {
-                Self::Text(text) => size.add_text(text)?,
-                Self::List(list) => left.extend(list.iter().map(|value| (value, depth))),
-                Self::Map(map) => {
-                    for (key, value) in &**map {
-                        size.add_text(key)?;
-                        left.push((value, depth));
-                    }
-                }
-                Self::Null | Self::Bool(_) | Self::Integer(_) | Self::Float(_) => {}
-            }
-        }
-        Ok(())
+        let size = DocumentSize::inside(self, 0);
+        size.map_or(true, |size| size.values > values || size.text > text)
     }
 }
 
@@ -254,7 +230,7 @@ mod tests {
         assert!(after == before);
         let change = serde_json::from_str(r#"{"retry": {"base": "2s"}}"#).unwrap();
         after.entry("services").entry("a").merge(&change);
-        assert!(after != before && after.is_same_without("services", &before));
+        assert!(after != before && after.without("services") == before.without("services"));
         let map =
             |document: &Value, name: &str| match document.map_at("services").unwrap().get(name) {
                 Some(Value::Map(map)) => Arc::clone(map),
@@ -277,9 +253,9 @@ mod tests {
         for _ in 0..100 {
             deep = Value::List(vec![deep]);
         }
-        assert!(deep.check_size().is_err());
+        assert!(DocumentSize::of(&deep).is_err());
         let wide = Value::List(vec![Value::Null; 100_001]);
-        assert!(wide.check_size().is_err());
-        assert!(Value::List(vec![Value::Null; 1_000]).check_size().is_ok());
+        assert!(DocumentSize::of(&wide).is_err());
+        assert!(DocumentSize::of(&Value::List(vec![Value::Null; 1_000])).is_ok());
     }
 }

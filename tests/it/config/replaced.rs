@@ -1,6 +1,7 @@
 //! A document that is replaced, or changed in one service, while requests go by it.
 
 mod budgets;
+mod merged;
 mod nested;
 mod patches;
 mod threads;

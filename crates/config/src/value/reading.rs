@@ -103,7 +103,7 @@ impl<'de> Visitor<'de> for Reading<'_> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Value, E> {
-        self.size.add_text(text).map_err(E::custom)?;
+        self.size.add_text(text.len()).map_err(E::custom)?;
         Ok(Value::Text(text.to_owned()))
     }
 
@@ -121,7 +121,7 @@ impl<'de> Visitor<'de> for Reading<'_> {
         let mut map = BTreeMap::new();
         while let Some(key) = access.next_key_seed(Key(self))? {
             if self.is_services {
-                self.size.add_service();
+                self.size.add_services(1);
             }
             let value = access.next_value_seed(self.under(&key))?;
             match map.entry(Arc::from(key)) {
@@ -226,49 +226,121 @@ struct Left {
 
 impl Default for Size {
     fn default() -> Self {
-        Self::up_to(MAX_VALUES, MAX_TEXT_BYTES)
+        Self {
+            values: Left::new(MAX_VALUES),
+            text: Left::new(MAX_TEXT_BYTES),
+        }
     }
 }
 
 impl Size {
-    pub(super) fn up_to(values: usize, text: usize) -> Self {
-        Self {
-            values: Left::new(values),
-            text: Left::new(text),
-        }
-    }
-
-    /// Returns the size that a whole document may have.
-    pub(super) fn of(document: &Value) -> Self {
-        let size = Self::default();
-        let services = document.map_at(SERVICES);
-        services
-            .into_iter()
-            .flatten()
-            .for_each(|_| size.add_service());
-        size
-    }
-
-    /// Counts a service, with which the document may grow.
-    fn add_service(&self) {
-        self.values.grow(VALUES_PER_SERVICE);
-        self.text.grow(TEXT_BYTES_PER_SERVICE);
+    /// Counts services, with each of which the document may grow.
+    fn add_services(&self, count: usize) {
+        self.values.grow(VALUES_PER_SERVICE.saturating_mul(count));
+        self.text.grow(TEXT_BYTES_PER_SERVICE.saturating_mul(count));
     }
 
     /// Counts a value at this depth below the document.
-    pub(super) fn add_value(&self, depth: usize) -> Result<(), String> {
-        if depth > MAX_DEPTH {
-            return Err(format!("is nested more than {MAX_DEPTH} levels deep"));
-        }
-        self.values
-            .take(1)
-            .map_err(|most| format!("holds more than {most} values"))
+    fn add_value(&self, depth: usize) -> Result<(), String> {
+        check_depth(depth)?;
+        self.add_values(1)
     }
 
-    pub(super) fn add_text(&self, text: &str) -> Result<(), String> {
-        self.text
-            .take(text.len())
-            .map_err(|most| format!("holds more than {most} bytes of text"))
+    fn add_values(&self, count: usize) -> Result<(), String> {
+        let taken = self.values.take(count);
+        taken.map_err(|most| format!("holds more than {most} values"))
+    }
+
+    fn add_text(&self, bytes: usize) -> Result<(), String> {
+        let taken = self.text.take(bytes);
+        taken.map_err(|most| format!("holds more than {most} bytes of text"))
+    }
+}
+
+fn check_depth(depth: usize) -> Result<(), String> {
+    if depth > MAX_DEPTH {
+        return Err(format!("is nested more than {MAX_DEPTH} levels deep"));
+    }
+    Ok(())
+}
+
+/// The size of a document that is in memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct DocumentSize {
+    services: usize,
+    pub(crate) values: usize,
+    /// The bytes of keys and texts.
+    pub(crate) text: usize,
+}
+
+impl DocumentSize {
+    /// Returns the size of a whole document, or an error if it is too large.
+    pub(crate) fn of(document: &Value) -> Result<Self, String> {
+        let services = document.map_at(SERVICES).map_or(0, BTreeMap::len);
+        let inside = Self::inside(document, 0)?;
+        Self { services, ..inside }.checked()
+    }
+
+    /// Returns the size of a value at a depth below the document, or an error if it is too deep.
+    pub(crate) fn inside(value: &Value, depth: usize) -> Result<Self, String> {
+        let mut size = Self::default();
+        // An explicit stack, so that a deep document needs no deep call stack.
+        let mut left = vec![(value, depth)];
+        while let Some((value, depth)) = left.pop() {
+            check_depth(depth)?;
+            size.values = size.values.saturating_add(1);
+            let depth = depth.saturating_add(1);
+            match value {
+                Value::Text(text) => size.text = size.text.saturating_add(text.len()),
+                Value::List(list) => left.extend(list.iter().map(|value| (value, depth))),
+                Value::Map(map) => {
+                    for (key, value) in &**map {
+                        size.text = size.text.saturating_add(key.len());
+                        left.push((value, depth));
+                    }
+                }
+                Value::Null | Value::Bool(_) | Value::Integer(_) | Value::Float(_) => {}
+            }
+        }
+        Ok(size)
+    }
+
+    /// Returns the size of the document after a change of one service, or an error if it is too deep then.
+    pub(crate) fn with_service(
+        self,
+        name: &str,
+        before: Option<&Value>,
+        after: Option<&Value>,
+    ) -> Result<Self, String> {
+        // Below the document and the map of its services.
+        let size = |value: Option<&Value>| match value {
+            Some(value) => Self::inside(value, 2).map(|size| Self {
+                services: 1,
+                text: size.text.saturating_add(name.len()),
+                ..size
+            }),
+            None => Ok(Self::default()),
+        };
+        let (before, after) = (size(before)?, size(after)?);
+        let changed = |of: fn(&Self) -> usize| {
+            let rest = of(&self).saturating_sub(of(&before));
+            rest.saturating_add(of(&after))
+        };
+        let size = Self {
+            services: changed(|size| size.services),
+            values: changed(|size| size.values),
+            text: changed(|size| size.text),
+        };
+        Ok(size)
+    }
+
+    /// Returns an error if the document is too large.
+    pub(crate) fn checked(self) -> Result<Self, String> {
+        let bounds = Size::default();
+        bounds.add_services(self.services);
+        bounds.add_values(self.values)?;
+        bounds.add_text(self.text)?;
+        Ok(self)
     }
 }
 
