@@ -162,13 +162,13 @@ fn bodies() {
     let text = serde_json::json!({"error": error, "items": items}).to_string();
     let (policy, headers) = (RetryPolicy::llm(), HeaderMap::new());
     let judge = 1_000.0
-        * milliseconds(|| {
+        * milliseconds(11, || {
             let body = ErrorBody::read(text.as_bytes());
             let refused = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &headers);
             black_box(policy.classify(refused.with_body(&body)));
         });
     let parse = 1_000.0
-        * milliseconds(|| {
+        * milliseconds(11, || {
             black_box(serde_json::from_str::<serde_json::Value>(&text).unwrap());
         });
     table::beside(&format!("{} bytes", text.len()), judge, parse, AtMost(1.0));
@@ -213,23 +213,51 @@ fn successes(case: &str, times: u64) {
 }
 
 fn documents() {
-    table::head("milliseconds for a document of 5,000 services");
-    let document = document(5_000);
-    // What is loaded is dropped after the clock has stopped.
-    let mut kept = Vec::new();
-    let load = milliseconds(|| kept.push(RetryConfig::load(&document).unwrap()));
-    drop(kept);
-    table::alone("load", load, AtMost(100.0));
+    table::head("milliseconds for a document, beside one of 10,000 services");
+    let (few, patch_of_few) = document_times(10_000);
+    for count in [1_000, 100_000] {
+        let (load, patch) = document_times(count);
+        let of_as_many = few * count as f64 / 10_000.0;
+        // What fits the caches loads faster.
+        let target = if count > 10_000 {
+            AtMost(1.2)
+        } else {
+            Target::None
+        };
+        table::beside(&format!("load of {count}"), load, of_as_many, target);
+        table::beside(
+            &format!("patch of one of {count}"),
+            patch,
+            patch_of_few,
+            AtMost(2.0),
+        );
+    }
+    table::alone("load of 10000", few, Target::None);
+    table::alone("patch of one of 10000", patch_of_few, AtMost(2.0));
+}
+
+/// The milliseconds of a load, and those of a patch of one service.
+fn document_times(services: usize) -> (f64, f64) {
+    let document = document(services);
+    let loads = (0..3).map(|_| {
+        let start = Instant::now();
+        let config = RetryConfig::load(&document).unwrap();
+        let load = start.elapsed().as_secs_f64() * 1_000.0;
+        drop(config);
+        load
+    });
+    let load = table::median(loads.collect());
     let config = RetryConfig::load(&document).unwrap();
     let changes = [1, 2].map(change);
     let mut turn = 0;
-    let patch = milliseconds(|| {
+    let name = format!("s{}", services / 2);
+    let patch = milliseconds(51, || {
         turn += 1;
         config
-            .patch_service("s2500", changes.get(turn % 2).unwrap())
+            .patch_service(&name, changes.get(turn % 2).unwrap())
             .unwrap();
     });
-    table::beside("patch of one service", patch, load, AtMost(0.5));
+    (load, patch)
 }
 
 fn document(services: usize) -> Document {
@@ -251,8 +279,9 @@ fn change(retries: u32) -> Document {
     serde_json::from_value(serde_json::json!({"retry": {"max_retries": retries}})).unwrap()
 }
 
-fn milliseconds(mut run: impl FnMut()) -> f64 {
-    let times = (0..11).map(|_| {
+/// The median of an odd number of runs.
+fn milliseconds(runs: usize, mut run: impl FnMut()) -> f64 {
+    let times = (0..runs).map(|_| {
         let start = Instant::now();
         run();
         start.elapsed().as_secs_f64() * 1_000.0
