@@ -281,6 +281,10 @@ impl Predicate for Condition {
     fn may_hold_for_success(&self) -> bool {
         self.0.iter().all(Test::may_hold_for_success)
     }
+
+    fn path_starts(&self) -> Vec<&str> {
+        first_known(self.0.iter().map(Test::path_starts))
+    }
 }
 
 impl Test {
@@ -361,6 +365,36 @@ impl Test {
             | Self::Idempotent(_) => true,
         }
     }
+}
+
+impl Test {
+    /// Returns the starts of the paths that it holds for, or none if it may hold for any path.
+    fn path_starts(&self) -> Vec<&str> {
+        match self {
+            Self::Path(pattern) => {
+                let start = pattern.split('*').next().unwrap_or_default();
+                // `/v1/*` matches `/v1` too.
+                let start = start.trim_end_matches('/');
+                Some(start)
+                    .filter(|start| !start.is_empty())
+                    .into_iter()
+                    .collect()
+            }
+            Self::Any(conditions) => {
+                let starts: Vec<_> = conditions.iter().map(Condition::path_starts).collect();
+                let is_open = starts.iter().any(Vec::is_empty);
+                if is_open { Vec::new() } else { starts.concat() }
+            }
+            Self::All(conditions) => first_known(conditions.iter().map(Condition::path_starts)),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Returns the starts of paths of one test, if there is any: all tests must hold, so those of one are enough.
+fn first_known<'a>(mut starts: impl Iterator<Item = Vec<&'a str>>) -> Vec<&'a str> {
+    let known = starts.find(|starts| !starts.is_empty());
+    known.unwrap_or_default()
 }
 
 /// Runs a test of the body. Only failures are read, and successes if a table asks for it.

@@ -19,12 +19,15 @@ use super::classify::Class;
 use super::outcome::Outcome;
 use super::rules::{Action, ConditionInput, DecidedBy, Rule};
 use super::verdict::{self, RowId, Verdict};
-use super::{IntoVerdict, RetryPolicy};
+use super::{IntoVerdict, RequestLine, RetryPolicy};
 use crate::error::ConfigError;
 use crate::error_body::Pointer;
 use crate::policy::outcome::ext::OutcomeExt;
+use crate::route::shared_map::SharedMap;
 use http::HeaderName;
 use std::any::Any;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::sync::Arc;
 
@@ -235,11 +238,50 @@ pub(super) struct Classifiers {
     pub(super) header_rules: bool,
     // Derived from the list whenever it changes, so that no request has to walk it.
     has_rules: bool,
-    /// `true` if one of them has a rule that may hold for a plain success.
-    has_success_rules: bool,
+    /// The rules that may hold for a plain success, if there are any.
+    success_rules: Option<Arc<SuccessRules>>,
     judges_successes: bool,
     key_header: Option<HeaderName>,
     quotes_keys: bool,
+}
+
+/// The indices of the classifiers with a rule that may hold for a plain success, so that a success costs the same beside
+/// one rule for another path and beside a thousand.
+#[derive(Clone, Default)]
+struct SuccessRules {
+    /// Those that hold only for paths with one of some starts, under each of these.
+    by_start: SharedMap<Vec<usize>>,
+    /// The lengths of these starts.
+    lengths: BTreeSet<usize>,
+    /// Those that may hold for any path.
+    others: Vec<usize>,
+}
+
+impl SuccessRules {
+    fn add(&mut self, index: usize, rule: &Rule) {
+        let starts = rule.when.path_starts();
+        if starts.is_empty() {
+            self.others.push(index);
+        }
+        for start in starts {
+            self.lengths.insert(start.len());
+            self.by_start.update(start, |rules| rules.push(index));
+        }
+    }
+
+    /// Returns the rules that may hold for a path, in the order in which they are tried.
+    fn of_path(&self, path: &str) -> Cow<'_, [usize]> {
+        let starts = self.lengths.iter().filter_map(|length| path.get(..*length));
+        let found = starts.filter_map(|start| self.by_start.get(start));
+        let mut rules: Vec<usize> = found.flatten().copied().collect();
+        if rules.is_empty() {
+            return Cow::Borrowed(&self.others);
+        }
+        rules.extend(&self.others);
+        rules.sort_unstable();
+        rules.dedup();
+        Cow::Owned(rules)
+    }
 }
 
 impl Default for Classifiers {
@@ -251,7 +293,7 @@ impl Default for Classifiers {
             first_rule: 0,
             header_rules: true,
             has_rules: false,
-            has_success_rules: false,
+            success_rules: None,
             judges_successes: false,
             key_header: None,
             quotes_keys: false,
@@ -278,15 +320,24 @@ impl Classifiers {
 
     /// Adds a rule after the others.
     pub(super) fn add_rule(&mut self, rule: Rule) {
-        self.has_success_rules |= rule.is_for_successes;
+        let index = self.list.len();
+        if rule.is_for_successes {
+            let rules = self.success_rules.get_or_insert_default();
+            Arc::make_mut(rules).add(index, &rule);
+        }
         self.list.push(Arc::new(rule));
         self.has_rules = true;
     }
 
     fn update(&mut self) {
         self.has_rules = self.list.iter().any(|one| one.rule().is_some());
-        let mut rules = self.list.iter().filter_map(Classify::rule);
-        self.has_success_rules = rules.any(|rule| rule.is_for_successes);
+        let mut successes = SuccessRules::default();
+        let rules = self.list.iter().map(Classify::rule).enumerate();
+        let rules = rules.filter_map(|(index, rule)| Some((index, rule?)));
+        let mut rules = rules.filter(|(_, rule)| rule.is_for_successes).peekable();
+        let has_any = rules.peek().is_some();
+        rules.for_each(|(index, rule)| successes.add(index, rule));
+        self.success_rules = has_any.then(|| Arc::new(successes));
         let mut all = self.list.iter();
         self.judges_successes = all.any(Classify::judges_successes);
         self.key_header = self.list.iter().find_map(Classify::key_header);
@@ -306,7 +357,7 @@ impl Classifiers {
     /// Returns `true` if a rule may hold for a plain success.
     #[inline]
     pub(super) fn has_success_rules(&self) -> bool {
-        self.has_success_rules
+        self.success_rules.is_some()
     }
 
     /// Returns all rules, in the order in which they are tried.
@@ -322,15 +373,26 @@ impl Classifiers {
     /// Returns the index of the first classifier whose rule holds, `Some(None)` if none does, and `None` if that depends
     /// on parts that have not been read yet.
     fn first_rule(&self, input: &ConditionInput<'_>) -> Option<Option<usize>> {
-        let is_success = input.outcome.is_plain_success();
-        if is_success && !self.has_success_rules {
-            return Some(None);
+        if !input.outcome.is_plain_success() {
+            return self.first_of(0..self.list.len(), input);
         }
-        for (index, classifier) in self.list.iter().enumerate() {
-            let rule = classifier.rule();
-            let Some(rule) = rule.filter(|rule| !is_success || rule.is_for_successes) else {
-                continue;
-            };
+        let Some(rules) = &self.success_rules else {
+            return Some(None);
+        };
+        let path = input.outcome.request().map(RequestLine::path);
+        let rules = rules.of_path(path.unwrap_or_default());
+        self.first_of(rules.iter().copied(), input)
+    }
+
+    /// Returns the first of these indices whose classifier has a rule that holds, as [`first_rule`](Self::first_rule)
+    /// does.
+    fn first_of(
+        &self,
+        indices: impl Iterator<Item = usize>,
+        input: &ConditionInput<'_>,
+    ) -> Option<Option<usize>> {
+        let rules = indices.filter_map(|index| Some((index, self.rule(index)?)));
+        for (index, rule) in rules {
             // An undecided rule ends the search: no later rule may decide before it.
             if rule.when.holds(input)? {
                 return Some(Some(index));

@@ -165,6 +165,52 @@ fn explain_shows_when_a_rule_holds_and_what_a_failover_gives() {
 }
 
 #[test]
+fn a_condition_names_the_starts_of_the_paths_that_it_holds_for() {
+    let path = |pattern: &str| Condition::path(pattern).unwrap();
+    let ok = || Condition::status([200]).unwrap();
+    let paths = [
+        "/",
+        "/v",
+        "/v1",
+        "/v1/",
+        "/v1/a",
+        "/v10",
+        "/v1/export",
+        "/w/v1",
+        "/V1",
+        "/%C3%BC",
+    ];
+    for (condition, starts) in [
+        (path("/v1"), &["/v1"][..]),
+        (path("/v1/"), &["/v1"]),
+        (path("/v1/*"), &["/v1"]),
+        (path("/v1*"), &["/v1"]),
+        (path("/v1/*/export"), &["/v1"]),
+        (path("/%C3%BC*"), &["/%C3%BC"]),
+        (path("*/v1"), &[]),
+        (path("/*"), &[]),
+        (path("/"), &[]),
+        (ok().and(path("/v1/*")), &["/v1"]),
+        (path("/v1").or(path("/w/*")), &["/v1", "/w"]),
+        (path("/v1").or(ok()), &[]),
+        (Condition::all([ok(), path("/v1/a")]), &["/v1/a"]),
+        (!path("/v1"), &[]),
+        (Condition::always(), &[]),
+    ] {
+        assert_eq!(condition.path_starts(), starts, "{condition:?}");
+        for path in paths {
+            let headers = HeaderMap::new();
+            let line = RequestLine::new(&Method::GET, "a.example", path, &headers);
+            let outcome = Outcome::response(StatusCode::OK, &headers).of_request(&line);
+            let holds = condition.matches(&outcome, BodyView::Head) == Some(true);
+            let may =
+                starts.is_empty() || starts.iter().any(|start| line.path().starts_with(start));
+            assert!(may || !holds, "{condition:?}: {path}");
+        }
+    }
+}
+
+#[test]
 fn a_condition_says_if_a_success_can_meet_it() {
     let path = || Condition::path("/a/*").unwrap();
     let failed = || Condition::status(500..=599).unwrap();

@@ -2,7 +2,8 @@ use super::*;
 use crate::policy::rules::predicate::tests::{is_retryable, retryable, status};
 use crate::policy::rules::{ConditionInput, DecidedBy, Predicate, Rule};
 use crate::policy::{
-    DelaySource, Moment, Reach, Reason, RequestFacts, RetryPlan, RetryPolicy, Scope, StopReason,
+    DelaySource, Moment, Reach, Reason, RequestFacts, RequestLine, RetryPlan, RetryPolicy, Scope,
+    StopReason,
 };
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -282,4 +283,63 @@ fn a_rule_that_no_success_can_meet_is_not_asked_about_one() {
     let only = RetryPolicy::builder().rule(Rule::when(NotFound).fail());
     assert!(only.build().unwrap().takes_successes_as_they_are());
     assert!(!policy.takes_successes_as_they_are());
+}
+
+/// Holds for paths with one of these starts, and for any if there is none; must be asked about no other success.
+struct Below(&'static [&'static str]);
+
+impl Predicate for Below {
+    fn holds(&self, input: &ConditionInput<'_>) -> Option<bool> {
+        let path = input.outcome.request().unwrap().path();
+        let is_below = self.0.is_empty() || self.0.iter().any(|start| path.starts_with(start));
+        assert!(is_below, "a rule for {:?} was asked about {path}", self.0);
+        Some(true)
+    }
+
+    fn path_starts(&self) -> Vec<&str> {
+        self.0.to_vec()
+    }
+}
+
+#[test]
+fn a_success_is_asked_about_by_the_rules_for_its_path_in_their_order() {
+    let rules: [&[&str]; 6] = [
+        &["/a/b", "/c"],
+        &["/a", "/a/x"],
+        &["/d/\u{fc}"],
+        &["/"],
+        &[],
+        &["/e"],
+    ];
+    let policy = rules
+        .into_iter()
+        .fold(RetryPolicy::builder(), |policy, starts| {
+            policy.rule(Rule::when(Below(starts)).fail())
+        });
+    // A classifier before them moves their places.
+    let policies = [
+        policy.clone(),
+        policy.classifier(table("shop", 42, Class::Permanent)),
+    ];
+    let (headers, moment) = (HeaderMap::new(), Moment::default());
+    for (first, policy) in policies.into_iter().enumerate() {
+        let policy = policy.build().unwrap();
+        for (path, rule) in [
+            ("/a/b/c", 0),
+            ("/c", 0),
+            ("/a/x", 1),
+            ("/a", 1),
+            ("/d/\u{fc}/x", 2),
+            ("/d/\u{fd}", 3),
+            ("/e", 3),
+            ("*", 4),
+        ] {
+            let line = RequestLine::new(&Method::GET, "a.example", path, &headers);
+            let outcome = Outcome::response(StatusCode::OK, &headers).of_request(&line);
+            let outcome = policy.classify(outcome);
+            let session = policy.session(RequestFacts::operation(), moment.now);
+            let stop = session.plan_or_stop(&outcome, moment).unwrap_err();
+            assert_eq!(stop.by, DecidedBy::Rule(first + rule), "{path}");
+        }
+    }
 }

@@ -52,6 +52,13 @@ pub trait Predicate: Send + Sync + 'static {
     fn may_hold_for_success(&self) -> bool {
         true
     }
+
+    /// Returns texts of which the path of the request, in its normal form, starts with at least one whenever it holds.
+    /// Default none: it may hold for any path. A success is then asked about by fewer rules: only by those with a start of
+    /// its path, and by those without any. Asked when the rule is added to a policy.
+    fn path_starts(&self) -> Vec<&str> {
+        Vec::new()
+    }
 }
 
 impl<F> Predicate for F
