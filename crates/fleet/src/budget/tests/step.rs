@@ -157,6 +157,18 @@ fn a_process_counts_once_in_a_window_and_for_two() {
 }
 
 #[test]
+fn a_clock_that_steps_back_by_one_window_continues_the_later_one() {
+    let mut store = Memory::default();
+    let mut speak = |seq: i64, now: i64| {
+        // Each is another process, without a record.
+        store.record = None;
+        store.step(BudgetReport { seq, ..report() }, now).processes
+    };
+    let seen = [30_000, 29_999, 20_000, 19_999].map(|now| speak(1, now));
+    assert_eq!(seen, [1, 2, 3, 1]);
+}
+
+#[test]
 fn a_jittering_clock_counts_no_time_twice() {
     let terms = StoreTerms {
         initial: 0,

@@ -120,3 +120,18 @@ fn a_reply_in_time_joins_and_a_late_one_does_not() {
     );
     assert!(matches!(process.ask(), Answer::Pending(_)));
 }
+
+#[test]
+fn a_retry_wakes_the_task_of_a_process_alone_once_the_store_may_be_tried() {
+    let mut process = joined(0);
+    process.participant.watch(Waker::noop());
+    process.asks(1);
+    process.command();
+    process.fails();
+    let wait = process.waits_until();
+    assert!(process.participant.driver_due(process.now).is_none());
+    process.now += wait;
+    assert!(process.participant.driver_due(process.now).is_some());
+    process.command();
+    assert!(process.participant.driver_due(process.now).is_none());
+}
