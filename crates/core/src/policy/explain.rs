@@ -108,11 +108,14 @@ impl Settings {
     fn explain_worst_case(&self, worst: &WorstCase, text: &mut String) -> fmt::Result {
         // The deadline bounds everything else, so no other number is shown.
         if let Some(deadline) = worst.deadline {
-            return writeln!(
-                text,
-                "  worst case: {} in all, by the deadline",
-                HumanDuration(deadline)
-            );
+            let deadline = HumanDuration(deadline);
+            write!(text, "  worst case: {deadline} in all, by the deadline")?;
+            // A body may stall for ever.
+            return text.write_str(if self.whole_responses == 0 {
+                ", which ends with the response head\n"
+            } else {
+                "\n"
+            });
         }
         let attempts = match worst.sending {
             Some(sending) => format!("{} of attempts", HumanDuration(sending)),

@@ -53,8 +53,17 @@ fn worst_cases_count_timeouts_and_stop_at_the_deadline() {
         text.contains("worst case: 2s of backoff and 9s of attempts"),
         "{text}"
     );
-    let text = builder.deadline(second * 5).build().unwrap().explain();
-    assert!(text.contains("worst case: 5s in all"), "{text}");
+    for (whole, line) in [
+        (
+            0,
+            "worst case: 5s in all, by the deadline, which ends with the response head\n",
+        ),
+        (1, "worst case: 5s in all, by the deadline\n"),
+    ] {
+        let builder = builder.clone().whole_responses(whole);
+        let text = builder.deadline(second * 5).build().unwrap().explain();
+        assert!(text.contains(line), "{text}");
+    }
 }
 
 #[test]
