@@ -90,15 +90,15 @@ impl Service {
     /// Matches requests to this host, `api.example.com`, or to its subdomains, `*.example.com`, which does not match
     /// `example.com` itself. Without a port, any port matches. Case and a final dot do not matter. If called more than
     /// once, one of the hosts must match.
-    pub fn host(mut self, host: &str) -> Self {
-        let host = self.place.take("host", host, host_pattern);
+    pub fn host(mut self, host: impl AsRef<str>) -> Self {
+        let host = self.place.take("host", host.as_ref(), host_pattern);
         self.place.matching.hosts.extend(host);
         self
     }
 
     /// Matches requests with this scheme, `http` or `https`.
-    pub fn scheme(mut self, scheme: &str) -> Self {
-        let scheme = self.place.take("scheme", scheme, scheme_pattern);
+    pub fn scheme(mut self, scheme: impl AsRef<str>) -> Self {
+        let scheme = self.place.take("scheme", scheme.as_ref(), scheme_pattern);
         self.place.matching.schemes.extend(scheme);
         self
     }
@@ -106,8 +106,8 @@ impl Service {
     /// Matches requests with this path, in which `*` matches any text; `/v1/*` also matches `/v1`. The path starts with
     /// `/` or `*`, and has no query. It is compared in its normal form, and a final slash is ignored: `//v1/./%70ay/`
     /// is `/v1/pay`. If called more than once, one of the paths must match.
-    pub fn path(mut self, path: &str) -> Self {
-        self.place.add_path(path);
+    pub fn path(mut self, path: impl AsRef<str>) -> Self {
+        self.place.add_path(path.as_ref());
         self
     }
 
@@ -119,11 +119,11 @@ impl Service {
 
     /// Sets the address of the service: `http` or `https`, a host and optionally a path, without user info, query or
     /// fragment. Failovers go to this address and need it. Default: none.
-    pub fn base_url(mut self, url: &str) -> Self {
+    pub fn base_url(mut self, url: impl AsRef<str>) -> Self {
         // The error must not show the URL, which may hold a password.
         let hidden = "this URL".to_owned();
         let refuse = |allowed| self.place.refuse("base_url", hidden, allowed);
-        self.base_url = base_url(url).map_err(refuse).ok();
+        self.base_url = base_url(url.as_ref()).map_err(refuse).ok();
         self
     }
 
@@ -219,8 +219,8 @@ impl ServiceRoute {
     /// Matches requests with this path, in which `*` matches any text; `/v1/*` also matches `/v1`. The path starts with
     /// `/` or `*`, and has no query. It is compared in its normal form, and a final slash is ignored: `//v1/./%70ay/`
     /// is `/v1/pay`. If called more than once, one of the paths must match.
-    pub fn path(mut self, path: &str) -> Self {
-        self.place.add_path(path);
+    pub fn path(mut self, path: impl AsRef<str>) -> Self {
+        self.place.add_path(path.as_ref());
         self
     }
 
