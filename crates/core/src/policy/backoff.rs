@@ -2,7 +2,7 @@
 
 use super::decimal::Decimal;
 use crate::error::ConfigError;
-use crate::policy::explain::HumanDuration;
+use crate::policy::explain::in_units;
 use crate::policy::moment::{nanos, uniform};
 use std::fmt;
 use std::sync::Arc;
@@ -437,10 +437,7 @@ impl fmt::Display for Backoff {
                 write!(f, "exponential from {base:?}, factor {}", self.factor)?;
             }
             Growth::Schedule(ceilings) => {
-                let waits: Vec<String> = ceilings
-                    .iter()
-                    .map(|ceiling| HumanDuration(*ceiling).to_string())
-                    .collect();
+                let waits: Vec<String> = ceilings.iter().copied().map(in_units).collect();
                 write!(f, "schedule [{}]", waits.join(", "))?;
             }
             Growth::Custom(_) => f.write_str("custom")?,

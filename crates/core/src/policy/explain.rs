@@ -1,7 +1,7 @@
 //! A policy as text: its schedule, and the most that it can cost.
 
 use super::rules::predicate::joined;
-use super::rules::{Action, Conditions, Counter, OnExhausted, Wait};
+use super::rules::{Action, Counter, OnExhausted, Wait};
 use super::worst_case::{WorstCase, limited};
 use super::{Origin, RetryPolicy, Settings};
 use std::fmt::{self, Write};
@@ -45,7 +45,12 @@ impl Settings {
             ""
         };
         let worst = self.worst_case();
-        write!(text, "{}{changed}: {}", self.name, Attempts(worst.attempts))?;
+        write!(
+            text,
+            "{}{changed}: {}",
+            self.name,
+            most_attempts(worst.attempts)
+        )?;
         if worst.gated_attempts > 0 {
             let refused = worst.gated_attempts;
             write!(text, ", and {refused} more that a rate limit refuses")?;
@@ -53,7 +58,7 @@ impl Settings {
         writeln!(text)?;
         let attempts = limited(self.max_retries).map(|retries| retries.saturating_add(1));
         if worst.attempts != attempts {
-            writeln!(text, "  without its rules: {}", Attempts(attempts))?;
+            writeln!(text, "  without its rules: {}", most_attempts(attempts))?;
         }
         if self.max_retries > 0 {
             self.explain_schedule(text)?;
@@ -77,11 +82,7 @@ impl Settings {
         writeln!(text, "  backoff: {}", self.backoff)?;
         for retry in 1..=self.max_retries.min(LISTED) {
             let longest = self.backoff.longest(retry);
-            writeln!(
-                text,
-                "  retry {retry}: after at most {}",
-                HumanDuration(longest)
-            )?;
+            writeln!(text, "  retry {retry}: after at most {}", in_units(longest))?;
         }
         match limited(self.max_retries) {
             Some(retries) if self.max_retries > LISTED => {
@@ -108,7 +109,7 @@ impl Settings {
     fn explain_worst_case(&self, worst: &WorstCase, text: &mut String) -> fmt::Result {
         // The deadline bounds everything else, so no other number is shown.
         if let Some(deadline) = worst.deadline {
-            let deadline = HumanDuration(deadline);
+            let deadline = in_units(deadline);
             write!(text, "  worst case: {deadline} in all, by the deadline")?;
             // A body may stall for ever.
             return text.write_str(if self.whole_responses == 0 {
@@ -118,7 +119,7 @@ impl Settings {
             });
         }
         let attempts = match worst.sending {
-            Some(sending) => format!("{} of attempts", HumanDuration(sending)),
+            Some(sending) => format!("{} of attempts", in_units(sending)),
             None => "the attempts, which have no limit".to_owned(),
         };
         if !worst.repeats() {
@@ -130,14 +131,14 @@ impl Settings {
         writeln!(
             text,
             "  worst case: {} of backoff and {attempts}",
-            HumanDuration(backoff)
+            in_units(backoff)
         )?;
         text.write_str("  worst case if a server asks for waits: ")?;
         match (worst.waits, worst.gated_waits) {
             (None, _) => writeln!(text, "no limit"),
-            (Some(waits), Duration::ZERO) => writeln!(text, "{} of waits", HumanDuration(waits)),
+            (Some(waits), Duration::ZERO) => writeln!(text, "{} of waits", in_units(waits)),
             (Some(waits), gated) => {
-                let (waits, gated) = (HumanDuration(waits), HumanDuration(gated));
+                let (waits, gated) = (in_units(waits), in_units(gated));
                 writeln!(text, "{waits} of waits, and {gated} at the gate")
             }
         }
@@ -147,54 +148,49 @@ impl Settings {
     /// origin.
     fn explain_lists(&self, text: &mut String) -> fmt::Result {
         if let Some(conditions) = &self.rules.retry_on {
-            let listed = Listed(conditions);
+            let listed = joined(conditions, ", ");
             writeln!(text, "  retry_on: only {listed}, whatever the class")?;
         }
         if !self.rules.stop_on.is_empty() {
-            writeln!(text, "  stop_on: never {}", Listed(&self.rules.stop_on))?;
+            let listed = joined(&self.rules.stop_on, ", ");
+            writeln!(text, "  stop_on: never {listed}")?;
         }
-        if self.rules.origins.is_empty() {
-            self.explain_on_exhausted(text)?;
-        }
-        let gets = match &self.rules.on_exhausted {
-            OnExhausted::Last => return Ok(()),
-            OnExhausted::Fail => "an error that RequestFailed finds".to_owned(),
-            OnExhausted::Respond(response) => {
-                format!("a response of the policy, {}", response.status.as_u16())
-            }
-            OnExhausted::Failover { to, .. } => format!("the outcome of {}", to.service),
-            OnExhausted::DeadLetter { name } => format!("the last outcome, and {name} is told"),
-        };
-        writeln!(text, "  once retries are exhausted, the caller gets {gets}")
+        self.explain_on_exhausted(text)
     }
 
     fn explain_on_exhausted(&self, text: &mut String) -> fmt::Result {
-        match &self.rules.on_exhausted {
-            OnExhausted::Last => Ok(()),
-            OnExhausted::Fail => writeln!(text, "  on_exhausted: fail"),
+        let (setting, gets) = match &self.rules.on_exhausted {
+            OnExhausted::Last => return Ok(()),
+            OnExhausted::Fail => (
+                "fail".to_owned(),
+                "an error that RequestFailed finds".to_owned(),
+            ),
             OnExhausted::Respond(response) => {
-                writeln!(text, "  on_exhausted: respond {}", response.status.as_u16())
+                let status = response.status.as_u16();
+                let gets = format!("a response of the policy, {status}");
+                (format!("respond {status}"), gets)
             }
             OnExhausted::Failover { to, .. } => {
-                writeln!(text, "  on_exhausted: failover to {}", to.service)
+                let gets = format!("the outcome of {}", to.service);
+                (format!("failover to {}", to.service), gets)
             }
             OnExhausted::DeadLetter { name } => {
-                writeln!(text, "  on_exhausted: dead_letter {name}")
+                let gets = format!("the last outcome, and {name} is told");
+                (format!("dead_letter {name}"), gets)
             }
+        };
+        if self.rules.origins.is_empty() {
+            writeln!(text, "  on_exhausted: {setting}")?;
         }
+        writeln!(text, "  once retries are exhausted, the caller gets {gets}")
     }
 }
 
-/// A number of attempts, or no limit.
-struct Attempts(Option<u64>);
-
-impl fmt::Display for Attempts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(1) => f.write_str("at most 1 attempt"),
-            Some(attempts) => write!(f, "at most {attempts} attempts"),
-            None => f.write_str("attempts without a limit"),
-        }
+fn most_attempts(attempts: Option<u64>) -> String {
+    match attempts {
+        Some(1) => "at most 1 attempt".to_owned(),
+        Some(attempts) => format!("at most {attempts} attempts"),
+        None => "attempts without a limit".to_owned(),
     }
 }
 
@@ -234,53 +230,39 @@ impl Settings {
 impl fmt::Display for Wait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.delay {
-            Some(delay) => write!(f, "wait {}", HumanDuration(delay))?,
+            Some(delay) => write!(f, "wait {}", in_units(delay))?,
             None => f.write_str("wait")?,
         }
         if let Some(times) = self.at_most {
             write!(f, ", at most {times} times")?;
         }
         match self.max {
-            Some(max) => write!(f, ", at most {} in all", HumanDuration(max)),
+            Some(max) => write!(f, ", at most {} in all", in_units(max)),
             None => Ok(()),
         }
     }
 }
 
-/// A duration in units for people, as a document writes them: `500ms`, `30s`, `1h 40s`, `15m`.
-pub(super) struct HumanDuration(pub(super) Duration);
-
-impl fmt::Display for HumanDuration {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const UNITS: [(u64, &str); 4] = [(86_400, "d"), (3_600, "h"), (60, "m"), (1, "s")];
-        let Self(duration) = *self;
-        if duration.is_zero() {
-            return f.write_str("0s");
-        }
-        // Short durations keep their fraction, which the units below drop.
-        if duration < Duration::from_secs(120) {
-            return write!(f, "{duration:?}");
-        }
-        let mut left = duration.as_secs();
-        let mut parts = Vec::new();
-        for (seconds, unit) in UNITS {
-            let whole = left.checked_div(seconds).unwrap_or_default();
-            left = left.checked_rem(seconds).unwrap_or_default();
-            if whole > 0 {
-                parts.push(format!("{whole}{unit}"));
-            }
-        }
-        f.write_str(&parts.join(" "))
+/// Returns a duration in units for people, as a document writes them: `500ms`, `30s`, `1h 40s`, `15m`.
+pub(super) fn in_units(duration: Duration) -> String {
+    const UNITS: [(u64, &str); 4] = [(86_400, "d"), (3_600, "h"), (60, "m"), (1, "s")];
+    if duration.is_zero() {
+        return "0s".to_owned();
     }
-}
-
-/// A list of conditions of which one is enough.
-struct Listed<'a>(&'a Conditions);
-
-impl fmt::Display for Listed<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        joined(f, self.0, ", ")
+    // Short durations keep their fraction, which the units below drop.
+    if duration < Duration::from_secs(120) {
+        return format!("{duration:?}");
     }
+    let mut left = duration.as_secs();
+    let mut parts = Vec::new();
+    for (seconds, unit) in UNITS {
+        let whole = left.checked_div(seconds).unwrap_or_default();
+        left = left.checked_rem(seconds).unwrap_or_default();
+        if whole > 0 {
+            parts.push(format!("{whole}{unit}"));
+        }
+    }
+    parts.join(" ")
 }
 
 #[cfg(test)]

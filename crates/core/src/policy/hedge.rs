@@ -1,7 +1,7 @@
 //! The setting for second copies of slow requests.
 
 use super::Decimal;
-use super::explain::HumanDuration;
+use super::explain::in_units;
 use crate::error::ConfigError;
 use std::fmt;
 use std::time::Duration;
@@ -157,7 +157,7 @@ impl fmt::Display for Hedge {
         let Self { max, cost, .. } = self;
         match (max, self.after) {
             (0, _) => return f.write_str("no hedges"),
-            (_, HedgeAfter::Delay(delay)) => write!(f, "hedge: after {}", HumanDuration(delay))?,
+            (_, HedgeAfter::Delay(delay)) => write!(f, "hedge: after {}", in_units(delay))?,
             (_, HedgeAfter::Percentile(percent)) => {
                 write!(f, "hedge: later than {percent} of 100 responses")?;
             }

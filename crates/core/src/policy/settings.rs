@@ -8,7 +8,7 @@ mod generate;
 use super::bodies::{MAX_ANSWER_BYTES, check_whole_responses};
 use super::builder::SetOnBuilder;
 use super::classifier::Classifiers;
-use super::explain::HumanDuration;
+use super::explain::in_units;
 use super::rules::{Rules, ServerDelays};
 use super::{
     Backoff, ErrorJudge, Hedge, Methods, RetryPolicy, RetryPolicyBuilder, Rewrite, StreamHolder,
@@ -127,7 +127,7 @@ settings! {
             _ if settings.rules.server_delays == ServerDelays::Ignore => {
                 "waits that a server asks for are ignored".to_owned()
             }
-            Some(most) => format!("a server may ask for a wait of at most {}", HumanDuration(most)),
+            Some(most) => format!("a server may ask for a wait of at most {}", in_units(most)),
             None => "a server may ask for any wait".to_owned(),
         });
     }
@@ -159,7 +159,7 @@ settings! {
         check |settings| above_zero("max_gate_wait", settings.max_gate_wait);
         explain |settings, worst| settings.max_gate_wait.filter(|_| worst.repeats()).map(|most| format!(
             "after several 429s in a row all callers wait together, each for at most {} in all",
-            HumanDuration(most)
+            in_units(most)
         ));
     }
 

@@ -192,7 +192,7 @@ impl<'a> Sources<'a> {
         let attempts = self.attempts();
         let settings = || self.together.iter().chain(&self.apart);
         let all = || settings().copied().chain([self.first]);
-        let timeout = all().map(|settings| settings.attempt_timeout).max_or_none();
+        let timeout = longest(all().map(|settings| settings.attempt_timeout));
         let sending = attempts.and_then(|attempts| sending_time(attempts, timeout));
         let bounded = attempts.is_some();
         let total = |lengthened| self.total(lengthened).filter(|_| bounded);
@@ -210,7 +210,7 @@ impl<'a> Sources<'a> {
             waits: total(with_server_delay),
             sending,
             // The policy that retries a request sets its deadline, so the longest counts.
-            deadline: all().map(|settings| settings.deadline).max_or_none(),
+            deadline: longest(all().map(|settings| settings.deadline)),
             gated_attempts,
             gated_waits,
             gated_sending: sending_time(gated_attempts, timeout),
@@ -375,16 +375,10 @@ fn most_waits(wait: &Wait) -> Option<u64> {
     }
 }
 
-trait MaxOrNone {
-    fn max_or_none(self) -> Option<Duration>;
-}
-
-impl<I: Iterator<Item = Option<Duration>>> MaxOrNone for I {
-    /// Returns the longest of all limits, or `None` if one is missing.
-    fn max_or_none(mut self) -> Option<Duration> {
-        let first = self.next()??;
-        self.try_fold(first, |longest, limit| Some(longest.max(limit?)))
-    }
+/// Returns the longest of all limits, or `None` if one is missing.
+fn longest(mut limits: impl Iterator<Item = Option<Duration>>) -> Option<Duration> {
+    let first = limits.next()??;
+    limits.try_fold(first, |longest, limit| Some(longest.max(limit?)))
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ impl Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
             [] => f.write_str("always"),
-            tests => joined(f, tests, " and "),
+            tests => f.write_str(&joined(tests, " and ")),
         }
     }
 }
@@ -46,7 +46,7 @@ impl Display for Test {
                         (first, last) => format!("{first} to {last}"),
                     })
                     .collect();
-                joined(f, &ranges, " or ")
+                f.write_str(&joined(&ranges, " or "))
             }
             Self::Error(group) => write!(f, "error {group}"),
             #[cfg(feature = "json")]
@@ -72,8 +72,8 @@ impl Display for Test {
             Self::Retryable(false) => f.write_str("no retryable class"),
             Self::Idempotent(true) => f.write_str("an idempotent request"),
             Self::Idempotent(false) => f.write_str("a request that is not idempotent"),
-            Self::Any(conditions) => joined(f, &grouped(conditions), " or "),
-            Self::All(conditions) => joined(f, &grouped(conditions), " and "),
+            Self::Any(conditions) => f.write_str(&joined(&grouped(conditions), " or ")),
+            Self::All(conditions) => f.write_str(&joined(&grouped(conditions), " and ")),
             Self::Not(condition) => write!(f, "not ({condition})"),
             Self::Function(_) => f.write_str("a function"),
         }

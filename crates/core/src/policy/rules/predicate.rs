@@ -154,20 +154,19 @@ pub fn any_holds(tests: impl Iterator<Item = Option<bool>>) -> Option<bool> {
 /// The most items of a list that are written.
 const MAX_LISTED: usize = 10;
 
-/// Writes items with a word between them, and how many more there are if they are many.
-///
-/// # Errors
-///
-/// That of the writer.
-pub fn joined(f: &mut fmt::Formatter<'_>, items: &[impl Display], word: &str) -> fmt::Result {
-    for (index, item) in items.iter().take(MAX_LISTED).enumerate() {
-        f.write_str(if index > 0 { word } else { "" })?;
-        item.fmt(f)?;
+/// Joins items by a word, and says how many more there are if they are many.
+#[must_use]
+pub fn joined(items: &[impl Display], word: &str) -> String {
+    let mut listed: Vec<String> = items
+        .iter()
+        .take(MAX_LISTED)
+        .map(ToString::to_string)
+        .collect();
+    let more = items.len().saturating_sub(MAX_LISTED);
+    if more > 0 {
+        listed.push(format!("{more} more"));
     }
-    match items.len().saturating_sub(MAX_LISTED) {
-        0 => Ok(()),
-        more => write!(f, "{word}{more} more"),
-    }
+    listed.join(word)
 }
 
 #[cfg(test)]
