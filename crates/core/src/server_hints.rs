@@ -31,7 +31,6 @@ use duration::{millis, seconds};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use list::MAX_ELEMENTS;
 use names::{DELAYS, DelayForm, Header, after_prefix, may_be_a_hint, names_a_quota};
-use quota::Quotas;
 use std::time::Duration;
 
 /// The retry delay and the quota in a response's head.
@@ -105,22 +104,22 @@ impl ServerHints {
     #[must_use]
     pub fn read(status: StatusCode, headers: &HeaderMap, wall: Duration) -> Self {
         let mut head = ResponseHead::new(headers, wall);
-        let asked = head.delays.asked;
+        let asked = head.asked;
         // Most heads end here.
-        if !head.has_quota() {
+        if !head.has_quota {
             return Self {
                 asked,
                 unreadable: head.unreadable,
                 ..Self::default()
             };
         }
-        let quotas = Quotas::read(&mut head);
-        let quota = quotas.tightest();
+        let quotas = quota::read(&mut head);
+        let quota = quota::tightest(&quotas);
         let throttled = status == StatusCode::TOO_MANY_REQUESTS;
-        let asked = asked.or(quotas.asked(throttled));
+        let asked = asked.or(quota::asked(&quotas, throttled));
         Self {
             asked,
-            spent: quotas.spent(throttled),
+            spent: quota::spent(&quotas, throttled),
             quota: quota.map(|quota| quota.after(status, asked.map(|asked| asked.delay))),
             unreadable: head.unreadable,
         }
@@ -182,17 +181,6 @@ pub(crate) fn time_of(headers: &HeaderMap, wall: Duration) -> Duration {
     Clock::new(headers, wall).now()
 }
 
-/// The headers that name a delay, read line by line.
-#[derive(Default)]
-struct Delays {
-    /// The number of elements of each header that have been read.
-    elements: [u8; DELAYS.len()],
-    present: HeaderSet,
-    readable: HeaderSet,
-    /// The delay of the first header that is readable and not in the past; of several elements, the latest.
-    asked: Option<RequestedDelay>,
-}
-
 /// Returns `true` if a server's own retry time is present and readable, even if it is past. This part of reading needs
 /// no clock.
 pub(crate) fn is_invitation(headers: &HeaderMap) -> bool {
@@ -201,44 +189,6 @@ pub(crate) fn is_invitation(headers: &HeaderMap) -> bool {
         let form = known.and_then(names::delay).map(|(_, form)| form);
         form.is_some_and(|form| elements(headers, name).any(|text| form.read(text).is_some()))
     })
-}
-
-impl Delays {
-    /// Reads one more line of a header.
-    fn read(&mut self, header: Header, form: DelayForm, line: &HeaderValue, clock: &Clock<'_>) {
-        let Some(count) = self.elements.get_mut(header.index()) else {
-            return;
-        };
-        let left = MAX_ELEMENTS.saturating_sub((*count).into());
-        if left == 0 {
-            return;
-        }
-        self.present.add(header);
-        let mut read = 0_u8;
-        for text in text(line).into_iter().flat_map(split).take(left) {
-            read = read.saturating_add(1);
-            let Some(time) = form.read(text) else {
-                continue;
-            };
-            self.readable.add(header);
-            // A time in the past is readable, and asks for no wait.
-            let asked = time.until(|| clock.now());
-            let asked = asked.map(|delay| RequestedDelay { delay, header });
-            // The headers come in any order, but the first of `DELAYS` wins, and within one header the latest time.
-            self.asked = match (self.asked, asked) {
-                (Some(first), Some(asked)) if first.header == header => Some(first.max(asked)),
-                (Some(first), Some(asked)) if first.header > header => Some(asked),
-                (first, asked) => first.or(asked),
-            };
-        }
-        // A line without an element counts too, so that the work is bounded.
-        *count = count.saturating_add(read.max(1));
-    }
-
-    /// Returns the headers that are present but have no readable element.
-    fn unreadable(&self) -> HeaderSet {
-        self.present.without(self.readable)
-    }
 }
 
 impl DelayForm {
@@ -275,40 +225,72 @@ struct RequestedDelay {
 /// A response's head, and the hints found so far.
 struct ResponseHead<'a> {
     clock: Clock<'a>,
-    unreadable: HeaderSet,
-    /// The headers that name a delay.
-    delays: Delays,
     headers: &'a HeaderMap,
+    /// The number of elements that have been read of each header that names a delay.
+    elements: [u8; DELAYS.len()],
+    /// The delay of the first header that is readable and not in the past; of several elements, the latest.
+    asked: Option<RequestedDelay>,
+    readable: HeaderSet,
+    unreadable: HeaderSet,
     has_quota: bool,
 }
 
 impl<'a> ResponseHead<'a> {
     /// Checks each name once. For most heads that is all the work.
     fn new(headers: &'a HeaderMap, wall: Duration) -> Self {
-        let clock = Clock::new(headers, wall);
-        let (mut delays, mut has_quota) = (Delays::default(), false);
+        let mut head = Self {
+            clock: Clock::new(headers, wall),
+            headers,
+            elements: [0; DELAYS.len()],
+            asked: None,
+            readable: HeaderSet::default(),
+            unreadable: HeaderSet::default(),
+            has_quota: false,
+        };
         for (name, line) in headers {
             let name = name.as_str();
             if !may_be_a_hint(name) {
                 continue;
             }
             match names::delay(name) {
-                Some((header, form)) => delays.read(header, form, line, &clock),
-                None => has_quota = has_quota || names_a_quota(name),
+                Some((header, form)) => head.read_delay(header, form, line),
+                None => head.has_quota = head.has_quota || names_a_quota(name),
             }
         }
-        Self {
-            clock,
-            unreadable: delays.unreadable(),
-            delays,
-            headers,
-            has_quota,
-        }
+        // Those that are present but have no readable element.
+        head.unreadable = head.unreadable.without(head.readable);
+        head
     }
 
-    /// Returns `true` if there is any quota header.
-    fn has_quota(&self) -> bool {
-        self.has_quota
+    /// Reads one more line of a header that names a delay.
+    fn read_delay(&mut self, header: Header, form: DelayForm, line: &HeaderValue) {
+        let Some(count) = self.elements.get_mut(header.index()) else {
+            return;
+        };
+        let left = MAX_ELEMENTS.saturating_sub((*count).into());
+        if left == 0 {
+            return;
+        }
+        self.unreadable.add(header);
+        let mut read = 0_u8;
+        for text in text(line).into_iter().flat_map(split).take(left) {
+            read = read.saturating_add(1);
+            let Some(time) = form.read(text) else {
+                continue;
+            };
+            self.readable.add(header);
+            // A time in the past is readable, and asks for no wait.
+            let asked = time.until(|| self.clock.now());
+            let asked = asked.map(|delay| RequestedDelay { delay, header });
+            // The headers come in any order, but the first of `DELAYS` wins, and within one header the latest time.
+            self.asked = match (self.asked, asked) {
+                (Some(first), Some(asked)) if first.header == header => Some(first.max(asked)),
+                (Some(first), Some(asked)) if first.header > header => Some(asked),
+                (first, asked) => first.or(asked),
+            };
+        }
+        // A line without an element counts too, so that the work is bounded.
+        *count = count.saturating_add(read.max(1));
     }
 
     /// Returns the lines of one header, with `None` for a line that cannot be read.

@@ -7,7 +7,7 @@ mod iso;
 pub(super) use http_date::{http_date, is_weekday};
 pub(super) use iso::iso8601;
 
-use super::duration::{MILLISECOND, MINUTE, SECOND, bare, digits, spaced_duration};
+use super::duration::{bare, digits, spaced_duration};
 use super::list::elements;
 use http::HeaderMap;
 use http::header::{AGE, DATE};
@@ -24,14 +24,6 @@ pub enum RetryTime {
     At(Duration),
 }
 
-/// The unit of a number that names a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NumberUnit {
-    Milliseconds,
-    Seconds,
-    Minutes,
-}
-
 /// The number of seconds from which a number is a Unix time: 2001-09-09, or a wait of more than 31 years.
 const UNIX_SECONDS: u64 = 1_000_000_000;
 /// The number from which a Unix time is in milliseconds: 2001-09-09, or the year 33658 in seconds. Those in
@@ -43,13 +35,8 @@ const UNIX_NANOSECONDS: u64 = 1_000 * UNIX_MICROSECONDS;
 impl RetryTime {
     /// Reads a time in any form: a number in this unit, or a Unix time if it is as large as one; a duration with units,
     /// with or without blanks (`1m2.5s`, `1h 2m`); or a date.
-    pub(super) fn read(text: &str, unit: NumberUnit) -> Option<Self> {
-        let factor = match unit {
-            NumberUnit::Milliseconds => MILLISECOND,
-            NumberUnit::Seconds => SECOND,
-            NumberUnit::Minutes => MINUTE,
-        };
-        let number = bare(text, factor).map(Self::by_size);
+    pub(super) fn read(text: &str, unit: u128) -> Option<Self> {
+        let number = bare(text, unit).map(Self::by_size);
         let duration = || spaced_duration(text).map(Self::In);
         number.or_else(duration).or_else(|| Self::date(text))
     }

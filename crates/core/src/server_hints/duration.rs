@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+/// A unit of time is its number of nanoseconds.
 const MICROSECOND: u128 = 1_000;
 pub(super) const MILLISECOND: u128 = 1_000_000;
 pub(super) const SECOND: u128 = 1_000_000_000;

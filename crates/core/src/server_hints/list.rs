@@ -17,33 +17,24 @@ pub(crate) fn elements(headers: &HeaderMap, name: impl AsHeaderName) -> impl Ite
 
 /// Returns the elements of a line. An element may be an HTTP-date, which itself has a comma after its weekday.
 #[inline]
-pub(crate) fn split(line: &str) -> Elements<'_> {
-    Elements(Some(line))
-}
-
-/// The elements of a line that are left.
-pub(crate) struct Elements<'a>(Option<&'a str>);
-
-impl<'a> Iterator for Elements<'a> {
-    type Item = &'a str;
-
-    #[inline]
-    fn next(&mut self) -> Option<&'a str> {
+pub(crate) fn split(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(line);
+    std::iter::from_fn(move || {
         loop {
-            let text = self.0.take()?;
+            let text = rest.take()?;
             let (first, mut after) = cut(text, 0);
             let mut element = first.trim_ascii();
             if after.is_some() && is_weekday(element) {
                 (element, after) = cut(text, first.len().saturating_add(1));
                 element = element.trim_ascii();
             }
-            self.0 = after;
+            rest = after;
             // RFC 9110 section 5.6.1: empty elements do not count.
             if !element.is_empty() {
                 return Some(element);
             }
         }
-    }
+    })
 }
 
 /// Splits a text at its first comma from a position on.

@@ -4,7 +4,7 @@
 //! for a time and for the unit of its number, as in `x-ratelimit-reset-after-ms`. A header with the name of a service
 //! in it is that service's own, and a dialect's matter.
 
-use super::date::NumberUnit;
+use super::duration::{MILLISECOND, MINUTE, SECOND};
 use std::fmt;
 
 /// The most bytes of a header's name; a header with a longer one is ignored.
@@ -75,7 +75,7 @@ pub(super) enum DelayForm {
     /// A number of milliseconds.
     Milliseconds,
     /// A number in this unit, a duration with units, or a date.
-    Any(NumberUnit),
+    Any(u128),
 }
 
 /// Returns the header with this name if it names a delay, and the form of its value.
@@ -105,7 +105,7 @@ fn rare_delay(name: &str, rest: &str) -> Option<(Header, DelayForm)> {
 }
 
 /// Returns the unit of the number in a header from the words of its name, if all of them are words for a time.
-pub(super) fn unit_of(words: &str) -> Option<NumberUnit> {
+pub(super) fn unit_of(words: &str) -> Option<u128> {
     let (unit, rest) = time_words(words)?;
     rest.is_empty().then_some(unit)
 }
@@ -113,8 +113,8 @@ pub(super) fn unit_of(words: &str) -> Option<NumberUnit> {
 /// Strips the words for a time from the start and the end of a part of a name, and returns the unit that they state and
 /// the words that are left: `-org` of `-seconds-org`. The first word may stand without a hyphen, as in `resettime`.
 /// Returns `None` if that one is no word for a time.
-pub(super) fn time_words(words: &str) -> Option<(NumberUnit, &str)> {
-    let (mut unit, mut rest) = (NumberUnit::Seconds, words);
+pub(super) fn time_words(words: &str) -> Option<(u128, &str)> {
+    let (mut unit, mut rest) = (SECOND, words);
     if !rest.is_empty() && !rest.starts_with('-') {
         let (word, after) = rest.split_at(rest.find('-').unwrap_or(rest.len()));
         unit = unit_of_word(word)?.unwrap_or(unit);
@@ -137,13 +137,13 @@ pub(super) fn time_words(words: &str) -> Option<(NumberUnit, &str)> {
 }
 
 /// Returns the unit that a word states, if it is a word for a time.
-fn unit_of_word(word: &str) -> Option<Option<NumberUnit>> {
+fn unit_of_word(word: &str) -> Option<Option<u128>> {
     // `second`, `minute` and `day` are no units here: they name the window of a quota.
     Some(match word {
         "after" | "at" | "date" | "epoch" | "in" | "time" | "timestamp" | "unix" | "utc" => None,
-        "s" | "sec" | "secs" | "seconds" => Some(NumberUnit::Seconds),
-        "ms" | "msec" | "msecs" | "millis" | "milliseconds" => Some(NumberUnit::Milliseconds),
-        "minutes" => Some(NumberUnit::Minutes),
+        "s" | "sec" | "secs" | "seconds" => Some(SECOND),
+        "ms" | "msec" | "msecs" | "millis" | "milliseconds" => Some(MILLISECOND),
+        "minutes" => Some(MINUTE),
         _ => return None,
     })
 }
@@ -249,23 +249,22 @@ mod tests {
 
     #[test]
     fn a_name_says_the_unit_of_its_number() {
-        use NumberUnit::{Milliseconds, Minutes, Seconds};
         for (words, wanted) in [
-            ("", Some((Seconds, ""))),
-            ("-after", Some((Seconds, ""))),
-            ("-ms", Some((Milliseconds, ""))),
-            ("-after-ms", Some((Milliseconds, ""))),
-            ("-in-seconds", Some((Seconds, ""))),
-            ("-after-minutes", Some((Minutes, ""))),
-            ("time", Some((Seconds, ""))),
-            ("after-milliseconds", Some((Milliseconds, ""))),
-            ("-tokens", Some((Seconds, "-tokens"))),
-            ("-seconds-org", Some((Seconds, "-org"))),
-            ("-requests-day", Some((Seconds, "-requests-day"))),
-            ("-minute", Some((Seconds, "-minute"))),
+            ("", Some((SECOND, ""))),
+            ("-after", Some((SECOND, ""))),
+            ("-ms", Some((MILLISECOND, ""))),
+            ("-after-ms", Some((MILLISECOND, ""))),
+            ("-in-seconds", Some((SECOND, ""))),
+            ("-after-minutes", Some((MINUTE, ""))),
+            ("time", Some((SECOND, ""))),
+            ("after-milliseconds", Some((MILLISECOND, ""))),
+            ("-tokens", Some((SECOND, "-tokens"))),
+            ("-seconds-org", Some((SECOND, "-org"))),
+            ("-requests-day", Some((SECOND, "-requests-day"))),
+            ("-minute", Some((SECOND, "-minute"))),
             ("table", None),
-            ("-tokens-ms", Some((Milliseconds, "-tokens"))),
-            ("-in-tokens-after-ms", Some((Milliseconds, "-tokens"))),
+            ("-tokens-ms", Some((MILLISECOND, "-tokens"))),
+            ("-in-tokens-after-ms", Some((MILLISECOND, "-tokens"))),
         ] {
             assert_eq!(time_words(words), wanted, "{words}");
         }

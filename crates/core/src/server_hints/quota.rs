@@ -43,14 +43,12 @@ pub struct Quota {
     pub window: Option<Duration>,
 }
 
-/// The quotas of a head.
-pub(super) struct Quotas(Vec<StatedQuota>);
-
 /// The values that a head states about one quota.
 #[derive(Debug, Clone, Copy)]
-struct StatedQuota {
+pub(super) struct StatedQuota {
     unit: QuotaUnit,
-    level: Level,
+    /// `None` if the head does not tell.
+    is_spent: Option<bool>,
     limit: Option<u64>,
     remaining: Option<u64>,
     reset: Option<Duration>,
@@ -71,14 +69,6 @@ enum QuotaUnit {
     Other,
 }
 
-/// The state of a quota.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Level {
-    Spent,
-    Left,
-    Unknown,
-}
-
 /// The most parameters of an item that are read.
 const MAX_PARAMETERS: usize = 16;
 
@@ -97,53 +87,51 @@ impl Quota {
     }
 }
 
-impl Quotas {
-    pub(super) fn read(head: &mut ResponseHead<'_>) -> Self {
-        let mut all = Vec::new();
-        structured::read(head, &mut all);
-        named::read(head, &mut all);
-        Self(all)
-    }
+/// Reads the quotas that a head states.
+pub(super) fn read(head: &mut ResponseHead<'_>) -> Vec<StatedQuota> {
+    let mut all = Vec::new();
+    structured::read(head, &mut all);
+    named::read(head, &mut all);
+    all
+}
 
-    /// Returns the longest wait that the quotas ask of a refused call. If the response was not `throttled`, only the
-    /// spent ones count: some servers send such a header with every response.
-    pub(super) fn asked(&self, throttled: bool) -> Option<RequestedDelay> {
-        let refused = |quota: &&StatedQuota| throttled || quota.level == Level::Spent;
-        let asked = self.0.iter().filter(refused);
-        asked.filter_map(|quota| quota.asked).max()
-    }
+/// Returns the longest wait that the quotas ask of a refused call. If the response was not `throttled`, only the spent
+/// ones count: some servers send such a header with every response.
+pub(super) fn asked(quotas: &[StatedQuota], throttled: bool) -> Option<RequestedDelay> {
+    let refused = |quota: &&StatedQuota| throttled || quota.is_spent == Some(true);
+    let asked = quotas.iter().filter(refused);
+    asked.filter_map(|quota| quota.asked).max()
+}
 
-    /// Returns the latest reset of the spent quotas. If the response was `throttled` and names no spent quota, returns
-    /// the latest reset of those that do not state the remainder.
-    pub(super) fn spent(&self, throttled: bool) -> Option<RequestedDelay> {
-        let latest = |level| {
-            let quotas = self.0.iter().filter(move |quota| quota.level == level);
-            quotas.filter_map(StatedQuota::delay).max()
-        };
-        // A 429 without a spent quota means one of those whose remainder is not stated.
-        let unknown = || latest(Level::Unknown).filter(|asked| throttled && !asked.delay.is_zero());
-        latest(Level::Spent).or_else(unknown)
-    }
+/// Returns the latest reset of the spent quotas. If the response was `throttled` and names no spent quota, returns the
+/// latest reset of those that do not state the remainder.
+pub(super) fn spent(quotas: &[StatedQuota], throttled: bool) -> Option<RequestedDelay> {
+    let latest = |is_spent| {
+        let quotas = quotas
+            .iter()
+            .filter(move |quota| quota.is_spent == is_spent);
+        quotas.filter_map(StatedQuota::delay).max()
+    };
+    // A 429 without a spent quota means one of those whose remainder is not stated.
+    let unknown = || latest(None).filter(|asked| throttled && !asked.delay.is_zero());
+    latest(Some(true)).or_else(unknown)
+}
 
-    /// Returns the quota with the least left.
-    pub(super) fn tightest(&self) -> Option<Quota> {
-        let requests = || {
-            self.0
-                .iter()
-                .filter(|quota| quota.unit == QuotaUnit::Requests)
-        };
-        let known = requests().filter_map(StatedQuota::quota);
-        let limit = known.clone().filter_map(|quota| quota.limit).min();
-        // Spent tokens close the gate as well, but a remainder of tokens is no number of calls.
-        let closing = self.0.iter().filter(|quota| quota.unit != QuotaUnit::Other);
-        let spent = closing
-            .filter_map(StatedQuota::quota)
-            .filter(|quota| quota.remaining == 0);
-        // Of equal remainders, the one that is back last.
-        let least = || known.min_by_key(|quota| (quota.remaining, Reverse(quota.reset)));
-        let tightest = spent.max_by_key(|quota| quota.reset).or_else(least)?;
-        Some(Quota { limit, ..tightest })
-    }
+/// Returns the quota with the least left.
+pub(super) fn tightest(quotas: &[StatedQuota]) -> Option<Quota> {
+    let of_requests = |quota: &&StatedQuota| quota.unit == QuotaUnit::Requests;
+    let known = quotas.iter().filter(of_requests);
+    let known = known.filter_map(StatedQuota::quota);
+    let limit = known.clone().filter_map(|quota| quota.limit).min();
+    // Spent tokens close the gate as well, but a remainder of tokens is no number of calls.
+    let closing = quotas.iter().filter(|quota| quota.unit != QuotaUnit::Other);
+    let spent = closing
+        .filter_map(StatedQuota::quota)
+        .filter(|quota| quota.remaining == 0);
+    // Of equal remainders, the one that is back last.
+    let least = || known.min_by_key(|quota| (quota.remaining, Reverse(quota.reset)));
+    let tightest = spent.max_by_key(|quota| quota.reset).or_else(least)?;
+    Some(Quota { limit, ..tightest })
 }
 
 impl StatedQuota {
@@ -160,16 +148,6 @@ impl StatedQuota {
     fn delay(&self) -> Option<RequestedDelay> {
         let header = self.header;
         self.reset.map(|delay| RequestedDelay { delay, header })
-    }
-}
-
-impl Level {
-    fn from_remaining(remaining: Option<u64>) -> Self {
-        match remaining {
-            Some(0) => Self::Spent,
-            Some(_) => Self::Left,
-            None => Self::Unknown,
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The units of a service's own numbers and dates.
 
-use super::date::{NumberUnit, RetryTime, http_date, iso8601};
+use super::date::{RetryTime, http_date, iso8601};
 use super::duration::{MILLISECOND, MINUTE, SECOND, bare, header_duration};
 
 /// The unit of a number or a date that names a retry time.
@@ -80,7 +80,7 @@ impl Unit {
             Self::UnixMs => bare(text, MILLISECOND).map(RetryTime::At),
             Self::Iso => iso8601(text).map(RetryTime::At),
             Self::HttpDate => http_date(text).map(RetryTime::At),
-            Self::Auto => RetryTime::read(text, NumberUnit::Seconds),
+            Self::Auto => RetryTime::read(text, SECOND),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Quotas with a header for each number: `x-ratelimit-reset`, `x-ratelimit-remaining-tokens`,
 //! `anthropic-ratelimit-requests-limit` and the like.
 
-use super::{Level, QuotaUnit, RequestedDelay, StatedQuota, count, window};
+use super::{QuotaUnit, RequestedDelay, StatedQuota, count, window};
 use crate::server_hints::ResponseHead;
-use crate::server_hints::date::{Clock, NumberUnit, RetryTime};
+use crate::server_hints::date::{Clock, RetryTime};
+use crate::server_hints::duration::SECOND;
 use crate::server_hints::list::{MAX_ELEMENTS, split};
 use crate::server_hints::names::{
     Header, HeaderSet, QUOTA_PATTERNS, after_prefix, time_words, unit_of,
@@ -23,11 +24,11 @@ struct Name<'a> {
 #[derive(Debug, Clone, Copy)]
 enum Role {
     /// The time at which the quota is back, as a number in this unit or in another form.
-    Reset(NumberUnit),
+    Reset(u128),
     /// The time at which the next call is allowed, as a date.
     Next,
     /// The time at which a refused call may come again.
-    Retry(NumberUnit),
+    Retry(u128),
     Remaining,
     Limit,
     Status,
@@ -41,7 +42,7 @@ struct Numbers {
     remaining: Field<u64>,
     limit: Field<u64>,
     window: Option<Duration>,
-    status: Option<Level>,
+    is_rejected: Option<bool>,
     /// The number of values for the reset and for the remainder.
     resets: usize,
     remainders: usize,
@@ -131,7 +132,7 @@ impl Role {
     fn time(self, text: &str) -> Option<RetryTime> {
         match self {
             Self::Reset(unit) | Self::Retry(unit) => RetryTime::read(text, unit),
-            Self::Next => match RetryTime::read(text, NumberUnit::Seconds)? {
+            Self::Next => match RetryTime::read(text, SECOND)? {
                 RetryTime::In(_) => None,
                 date => Some(date),
             },
@@ -179,7 +180,9 @@ impl Numbers {
                 let limit = text.and_then(|text| value(elements(text).next()?));
                 self.limit.add(header, limit, Ord::min);
             }
-            Role::Status => self.status = self.status.or_else(|| text.and_then(parse_status)),
+            Role::Status => {
+                self.is_rejected = self.is_rejected.or_else(|| text.and_then(parse_status));
+            }
         }
         // Only the window of the limit itself counts, and not that of another limit in the list.
         let of_limit =
@@ -202,17 +205,13 @@ impl Numbers {
 
     fn stated(self, unit: QuotaUnit) -> Option<StatedQuota> {
         let remaining = self.remaining.value;
-        let by_number = Level::from_remaining(remaining);
         // A reset in the past means that there is nothing to wait for; if there is none, the window counts. A limit
         // with a window but without a remainder does not say that anything is spent.
         let window = self.window.filter(|_| remaining.is_some());
         let reset = self.reset.value.unwrap_or(window);
         Some(StatedQuota {
             unit,
-            level: match self.status {
-                Some(status) if by_number == Level::Unknown => status,
-                _ => by_number,
-            },
+            is_spent: remaining.map(|left| left == 0).or(self.is_rejected),
             limit: self.limit.value,
             remaining,
             reset,
@@ -298,11 +297,11 @@ fn before_parameters(part: &str) -> &str {
 }
 
 /// Parses the status of a quota that has no number.
-fn parse_status(status: &str) -> Option<Level> {
+fn parse_status(status: &str) -> Option<bool> {
     let status = status.to_ascii_lowercase();
     if status.starts_with("allowed") {
-        Some(Level::Left)
+        Some(false)
     } else {
-        (status == "rejected").then_some(Level::Spent)
+        (status == "rejected").then_some(true)
     }
 }

@@ -1,7 +1,7 @@
 //! Quotas in `ratelimit`: the list of the draft, `"burst";r=0;t=30`, with its limits, windows and units in
 //! `ratelimit-policy`, and the older form `limit=100, remaining=0, reset=30`.
 
-use super::{Level, MAX_PARAMETERS, QuotaUnit, StatedQuota, count, is_window};
+use super::{MAX_PARAMETERS, QuotaUnit, StatedQuota, count, is_window};
 use crate::server_hints::duration::header_duration;
 use crate::server_hints::{Header, ResponseHead};
 use http::HeaderName;
@@ -157,7 +157,7 @@ impl<'a> Item<'a> {
             .filter(|_| unit != QuotaUnit::Other);
         Some(StatedQuota {
             unit,
-            level: Level::from_remaining(own.remaining),
+            is_spent: own.remaining.map(|left| left == 0),
             limit: own.limit.or(policy.limit),
             remaining: own.remaining,
             // Without a reset, the quota is back after its window at the latest.
