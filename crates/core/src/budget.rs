@@ -89,37 +89,13 @@ struct BudgetInner {
     account: Account,
     /// The name in metrics, once there is one.
     name: OnceLock<Name>,
-    trouble: Trouble,
 }
 
 // Not loom's `Arc`, which `sync` has under loom.
 type Name = std::sync::Arc<str>;
 
-/// The time at which trouble began: a retry was asked for while the budget was full.
-///
-/// Calls that were under way then pay nothing for their first retries. So a batch of any size outlasts a short failure,
-/// while a failure that goes on gets few retries more: no call that begins during it is spared.
-#[derive(Debug)]
-struct Trouble(AtomicU64);
-
-impl Trouble {
-    /// The number of retries for which a call that was under way does not pay.
-    const SPARED_RETRIES: u32 = 2;
-
-    fn new() -> Self {
-        Self(AtomicU64::new(0))
-    }
-
-    fn begin(&self, now: Duration) {
-        let now = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
-        self.0.store(now, Ordering::Relaxed);
-    }
-
-    /// Returns `true` if a planned retry has no price.
-    fn spares(&self, plan: &RetryPlan) -> bool {
-        plan.retry() <= Self::SPARED_RETRIES && plan.started < self.0.load(Ordering::Relaxed)
-    }
-}
+/// The number of retries for which a call that was under way when trouble began does not pay.
+const SPARED_RETRIES: u32 = 2;
 
 /// The holder of a budget's tokens.
 #[expect(
@@ -135,14 +111,12 @@ enum Account {
 #[derive(Debug)]
 struct LocalAccount {
     successes: Successes,
-    bucket: Mutex<CountedBucket>,
-}
-
-#[derive(Debug)]
-struct CountedBucket {
-    bucket: Bucket,
-    /// The successes that the bucket has counted.
-    successes: u64,
+    bucket: Mutex<Bucket>,
+    /// The time at which trouble began, in nanoseconds: a retry was asked for while the budget was full.
+    ///
+    /// Calls that were under way then pay nothing for their first retries. So a batch of any size outlasts a short
+    /// failure, while a failure that goes on gets few retries more: no call that begins during it is spared.
+    trouble: AtomicU64,
 }
 
 /// Counted without a lock, on a cache line of their own.
@@ -181,7 +155,6 @@ impl RetryBudget {
             terms,
             account,
             name: OnceLock::new(),
-            trouble: Trouble::new(),
         })))
     }
 
@@ -321,7 +294,7 @@ impl RetryBudget {
     fn refund(&self, price: u64) {
         match self.0.as_ref().map(|inner| &inner.account) {
             // Not settled: a refund happens on drop, without a clock at hand.
-            Some(Account::Local(account)) => account.lock().bucket.add(price),
+            Some(Account::Local(account)) => account.lock().add(price),
             Some(Account::Shared(account)) => account.refund(price),
             None => {}
         }
@@ -344,26 +317,25 @@ impl Default for RetryBudget {
 
 impl BudgetInner {
     fn price(&self, plan: &RetryPlan, now: Duration) -> u64 {
-        // A budget without deposits counts every retry. So does that of a fleet, since each of its processes would
-        // spare calls of its own.
-        let may_spare = self.terms.per_success > 0 && matches!(self.account, Account::Local(_));
-        // A timeout is no short failure: the server may hang.
-        if may_spare && plan.cost == Cost::Retry {
-            let (tokens, capacity) = self.balance(Some(now));
-            if tokens >= capacity {
-                self.trouble.begin(now);
-            } else if self.trouble.spares(plan) {
-                return 0;
+        match &self.account {
+            // A budget without deposits counts every retry. So does that of a fleet, since each of its processes would
+            // spare calls of its own. A timeout is no short failure: the server may hang.
+            Account::Local(account)
+                if self.terms.per_success > 0
+                    && plan.cost == Cost::Retry
+                    && account.spares(&self.terms, plan, now) =>
+            {
+                0
             }
+            _ => self.terms.price(plan.cost),
         }
-        self.terms.price(plan.cost)
     }
 
     fn withdraw(&self, price: u64, now: Duration) -> bool {
         match &self.account {
             Account::Local(account) => {
                 let mut settled = account.settled(&self.terms, Some(now));
-                settled.bucket.withdraw(price)
+                settled.withdraw(price)
             }
             Account::Shared(account) => account.withdraw(price, now),
         }
@@ -374,7 +346,7 @@ impl BudgetInner {
         match &self.account {
             Account::Local(account) => {
                 let settled = account.settled(&self.terms, now);
-                (settled.bucket.tokens(), settled.bucket.capacity())
+                (settled.tokens(), settled.capacity())
             }
             Account::Shared(account) => {
                 if let Some(now) = now {
@@ -390,10 +362,8 @@ impl LocalAccount {
     fn new(terms: &BudgetTerms) -> Self {
         Self {
             successes: Successes(AtomicU64::new(0)),
-            bucket: Mutex::new(CountedBucket {
-                bucket: Bucket::new(terms),
-                successes: 0,
-            }),
+            bucket: Mutex::new(Bucket::new(terms)),
+            trouble: AtomicU64::new(0),
         }
     }
 
@@ -408,26 +378,39 @@ impl LocalAccount {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, CountedBucket> {
+    /// Returns `true` if a planned retry has no price. If the budget is full, trouble begins only now.
+    fn spares(&self, terms: &BudgetTerms, plan: &RetryPlan, now: Duration) -> bool {
+        let settled = self.settled(terms, Some(now));
+        let is_full = settled.tokens() >= settled.capacity();
+        drop(settled);
+        if is_full {
+            let now = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
+            self.trouble.store(now, Ordering::Relaxed);
+            return false;
+        }
+        plan.retry() <= SPARED_RETRIES && plan.started < self.trouble.load(Ordering::Relaxed)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Bucket> {
         // A panic cannot leave a bucket half updated: its arithmetic does not panic.
         self.bucket.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn settled(&self, terms: &BudgetTerms, now: Option<Duration>) -> MutexGuard<'_, CountedBucket> {
+    fn settled(&self, terms: &BudgetTerms, now: Option<Duration>) -> MutexGuard<'_, Bucket> {
         let mut bucket = self.lock();
         self.settle(terms, &mut bucket, now);
         bucket
     }
 
-    fn settle(&self, terms: &BudgetTerms, counted: &mut CountedBucket, now: Option<Duration>) {
+    fn settle(&self, terms: &BudgetTerms, bucket: &mut Bucket, now: Option<Duration>) {
         // Loaded with the lock held, so never less than what the last holder has counted; relaxed, since a success that
         // is not visible yet is counted next time. The difference is right even if the counter wraps.
         let successes = self.successes.0.load(Ordering::Relaxed);
-        let new = successes.wrapping_sub(counted.successes);
-        counted.successes = successes;
+        let new = successes.wrapping_sub(bucket.counted);
+        bucket.counted = successes;
         match now {
-            Some(now) => counted.bucket.settle(terms, new, now),
-            None => counted.bucket.advance(terms, new, 0),
+            Some(now) => bucket.settle(terms, new, now),
+            None => bucket.advance(terms, new, 0),
         }
     }
 }

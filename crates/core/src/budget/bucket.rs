@@ -41,6 +41,8 @@ pub(super) struct Bucket {
     settled: Option<Duration>,
     /// The time since the last count that had a success, in nanoseconds.
     quiet: u128,
+    /// The successes of the account that are counted, wrapping.
+    pub(super) counted: u64,
 }
 
 /// The retries for which [`BudgetTerms::min_per_second`] fills a bucket.
@@ -77,6 +79,7 @@ impl Bucket {
             rate: 0,
             settled: None,
             quiet: 0,
+            counted: 0,
         }
     }
 

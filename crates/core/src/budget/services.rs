@@ -59,17 +59,12 @@ enum BudgetSource {
 /// The budgets by name.
 #[derive(Debug, Default)]
 struct UsedBudgets {
-    budgets: HashMap<Arc<str>, LastUsed, NameHasher>,
+    /// Each with the number of its last use.
+    budgets: HashMap<Arc<str>, (RetryBudget, AtomicU64), NameHasher>,
     /// Each name once, with a use that may no longer be its last; it is corrected when it reaches the top.
     order: BinaryHeap<Reverse<(u64, Arc<str>)>>,
     /// The number of the last use that was not of the same budget as the one before.
     uses: AtomicU64,
-}
-
-#[derive(Debug)]
-struct LastUsed {
-    budget: RetryBudget,
-    last_use: AtomicU64,
 }
 
 const MAX_SERVICES: usize = 1_000;
@@ -205,7 +200,7 @@ impl UsedBudgets {
     /// Returns the budget of a service that has one, and records its use.
     #[inline]
     fn touch(&self, service: &str) -> Option<&RetryBudget> {
-        let LastUsed { budget, last_use } = self.budgets.get(service)?;
+        let (budget, last_use) = self.budgets.get(service)?;
         // While all calls go to one service nothing is written, so their threads share the cache line.
         if last_use.load(Ordering::Relaxed) != self.uses.load(Ordering::Relaxed) {
             last_use.store(self.next_use(), Ordering::Relaxed);
@@ -216,8 +211,8 @@ impl UsedBudgets {
     fn insert(&mut self, service: &str, budget: RetryBudget) {
         let (name, use_now): (Arc<str>, _) = (service.into(), self.next_use());
         self.order.push(Reverse((use_now, Arc::clone(&name))));
-        let last_use = AtomicU64::new(use_now);
-        self.budgets.insert(name, LastUsed { budget, last_use });
+        let used = (budget, AtomicU64::new(use_now));
+        self.budgets.insert(name, used);
     }
 
     fn next_use(&self) -> u64 {
@@ -225,10 +220,10 @@ impl UsedBudgets {
     }
 
     /// Removes the least recently used budget.
-    fn evict_one(&mut self) -> Option<LastUsed> {
+    fn evict_one(&mut self) -> Option<(RetryBudget, AtomicU64)> {
         while let Some(Reverse((known, name))) = self.order.pop() {
             let used = self.budgets.get(&name);
-            match used.map(|used| used.last_use.load(Ordering::Relaxed)) {
+            match used.map(|(_, last_use)| last_use.load(Ordering::Relaxed)) {
                 // Used since it was pushed: a use does not move its entry, which would need the write lock.
                 Some(later) if later != known => self.order.push(Reverse((later, name))),
                 _ => return self.budgets.remove(&name),
