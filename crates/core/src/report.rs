@@ -306,6 +306,7 @@ pub enum RetryEventKind<'a> {
 /// A cut of one text in a request, so that the next attempt fits into the model's context. It is measured in characters
 /// (`char`), not in tokens or bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct TextCut {
     /// The number of characters before the cut.

@@ -228,7 +228,7 @@ impl fmt::Display for RetryReport {
         write!(
             f,
             "{attempt_count} attempt{plural}, {} waited, {stop}: {}",
-            Seconds(*waited),
+            seconds(*waited),
             stop.explain_by(self.stopped_by())
         )?;
         if let Some(tokens) = self.tokens_left {
@@ -241,15 +241,9 @@ impl fmt::Display for RetryReport {
     }
 }
 
-/// Formats a duration as seconds with three decimals, so that columns are easy to compare.
-struct Seconds(Duration);
-
-impl fmt::Display for Seconds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(duration) = self;
-        let text = format!("{}.{:03} s", duration.as_secs(), duration.subsec_millis());
-        f.pad(&text)
-    }
+/// Returns a duration in seconds, with three places.
+fn seconds(duration: Duration) -> String {
+    format!("{}.{:03} s", duration.as_secs(), duration.subsec_millis())
 }
 
 /// One attempt in a [`RetryReport`].
@@ -348,7 +342,7 @@ impl AttemptReport {
             write!(f, ", {reason}")?;
         }
         if let Some(delay) = self.asked {
-            write!(f, ", the server asks for {}", Seconds(delay))?;
+            write!(f, ", the server asks for {}", seconds(delay))?;
         }
         for header in self.unreadable() {
             write!(f, ", its {header} is not valid and was ignored")?;
@@ -365,7 +359,7 @@ impl AttemptReport {
 
 impl fmt::Display for AttemptReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:>10}  attempt {}", Seconds(self.started), self.number)?;
+        write!(f, "{:>10}  attempt {}", seconds(self.started), self.number)?;
         if self.copies > 1 {
             write!(f, " of {} copies", self.copies)?;
         }
@@ -379,7 +373,7 @@ impl fmt::Display for AttemptReport {
         if let Some(error_type) = self.error_type {
             write!(f, " of the type {error_type}")?;
         }
-        write!(f, " after {}", Seconds(self.took))?;
+        write!(f, " after {}", seconds(self.took))?;
         if self.class != Class::Success {
             write!(f, " ({}, {})", self.class, self.reach)?;
         }
@@ -395,7 +389,7 @@ impl fmt::Display for AttemptReport {
                 write!(
                     f,
                     "; sent after a wait of {} ({source})",
-                    Seconds(self.delay)
+                    seconds(self.delay)
                 )
             }
             None => Ok(()),

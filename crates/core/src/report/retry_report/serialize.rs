@@ -3,6 +3,7 @@
 use super::{AttemptReport, RetryReport};
 use crate::policy::moment::millis;
 use crate::policy::{Class, DelaySource, ErrorKind, Reach, Reason, Scope, StopReason};
+use crate::report::TextCut;
 use serde::{Serialize, Serializer};
 
 /// A report as it is written.
@@ -55,15 +56,9 @@ struct AttemptMap<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     scope: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cut: Option<CutMap>,
+    cut: Option<TextCut>,
     #[serde(skip_serializing_if = "Option::is_none")]
     copies: Option<u32>,
-}
-
-#[derive(Serialize)]
-struct CutMap {
-    before: usize,
-    after: usize,
 }
 
 impl Serialize for RetryReport {
@@ -106,10 +101,7 @@ impl Serialize for AttemptReport {
             rule: self.rule.as_deref(),
             row: self.row.as_deref(),
             scope: self.scope.map(scope_name),
-            cut: self.cut.map(|cut| CutMap {
-                before: cut.before,
-                after: cut.after,
-            }),
+            cut: self.cut,
             copies: Some(self.copies).filter(|copies| *copies > 1),
         };
         map.serialize(serializer)
