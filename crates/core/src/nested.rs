@@ -197,14 +197,6 @@ pub enum RedirectMode {
     Watched,
 }
 
-/// The tracker of one attempt's requests.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct RequestTracker<'a> {
-    pub(crate) redirects: &'a Redirects,
-    pub(crate) layer: LayerId,
-    pub(crate) mark: &'a AttemptMark,
-}
-
 /// The signs of several requests that the client of an attempt shows.
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::exhaustive_structs, reason = "an adapter fills it in")]
@@ -259,24 +251,23 @@ impl Redirects {
             self.disproved.store(true, Ordering::Relaxed);
         }
     }
-}
 
-impl RequestTracker<'_> {
-    /// Judges if the attempt sent another request before the one that its outcome belongs to. `harmless` is `true` if
-    /// the request may be processed twice.
-    pub(crate) fn earlier(&self, harmless: bool, signs: RedirectSigns<'_>) -> EarlierRequests {
-        self.redirects.check(self.mark, signs.urls);
-        let may_be_unseen = || {
-            self.mark
-                .may_be_redirected_elsewhere(self.layer, signs.path)
-        };
-        let redirects_unknown = match self.redirects.mode {
-            _ if self.mark.is_redirected() || self.mark.has_sent() => return EarlierRequests::Some,
+    /// Judges if an attempt of this layer sent another request before the one that its outcome belongs to. `harmless`
+    /// is `true` if the request may be processed twice.
+    pub(crate) fn earlier(
+        &self,
+        (layer, mark): (LayerId, &AttemptMark),
+        harmless: bool,
+        signs: RedirectSigns<'_>,
+    ) -> EarlierRequests {
+        self.check(mark, signs.urls);
+        let redirects_unknown = match self.mode {
+            _ if mark.is_redirected() || mark.has_sent() => return EarlierRequests::Some,
             _ if signs.may_be_several => return EarlierRequests::Unknown { harmless },
-            _ if self.mark.flags.follows_none() || !signs.may_follow => false,
-            _ if self.redirects.disproved.load(Ordering::Relaxed) => true,
+            _ if mark.flags.follows_none() || !signs.may_follow => false,
+            _ if self.disproved.load(Ordering::Relaxed) => true,
             RedirectMode::Nothing => true,
-            RedirectMode::Watched => may_be_unseen(),
+            RedirectMode::Watched => mark.may_be_redirected_elsewhere(layer, signs.path),
             RedirectMode::Off => false,
         };
         if redirects_unknown {
@@ -419,18 +410,13 @@ mod redirects_tests {
     fn a_response_from_another_url_disproves_the_mode_for_good() {
         let redirects = Redirects::with_mode(RedirectMode::Off);
         let mark = AttemptMark::new(true, true);
-        let tracker = RequestTracker {
-            redirects: &redirects,
-            layer: LayerId::MIN,
-            mark: &mark,
-        };
         let redirected = |requested, final_url| {
             let signs = RedirectSigns {
                 may_follow: true,
                 urls: Some((requested, final_url)),
                 ..RedirectSigns::default()
             };
-            tracker.earlier(false, signs)
+            redirects.earlier((LayerId::MIN, &mark), false, signs)
         };
         let unknown = EarlierRequests::RedirectsUnknown { harmless: false };
         assert_eq!(

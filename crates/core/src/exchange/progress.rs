@@ -11,7 +11,7 @@ use super::{Exchange, signs_of};
 use crate::attempt::{self, AttemptHandle};
 use crate::budget::{PaidRetry, RetryBudget};
 use crate::gate::GateKey;
-use crate::nested::{AttemptMark, RedirectSigns, RequestTracker};
+use crate::nested::{AttemptMark, RedirectSigns};
 use crate::policy::bodies::BodyPart;
 use crate::policy::ext::PolicyExt;
 use crate::policy::outcome::earlier::EarlierRequests;
@@ -418,12 +418,9 @@ impl Progress {
         mark: &AttemptMark,
         signs: RedirectSigns<'_>,
     ) -> EarlierRequests {
-        let tracker = RequestTracker {
-            redirects: &self.engine.redirects,
-            layer: self.engine.id(),
-            mark,
-        };
-        tracker.earlier(self.session.is_idempotent_by_itself(), signs)
+        let attempt = (self.engine.id(), mark);
+        let harmless = self.session.is_idempotent_by_itself();
+        self.engine.redirects.earlier(attempt, harmless, signs)
     }
 
     fn body_need(&self, part: BodyPart) -> Todo {
