@@ -12,113 +12,69 @@ const MAX_BYTES: usize = 4 * 1024;
 /// developers.cloudflare.com, "Structured error responses".
 pub(super) fn rules_out_retry(text: &str) -> bool {
     let bytes = text.as_bytes();
-    let start = bytes.get(..MAX_BYTES).unwrap_or(bytes);
-    let mut page = Page::default();
-    let mut tokens = Tokens(start);
-    if tokens.next() != Some(Token::Open(b'{')) {
+    let mut tokens = tokens(bytes.get(..MAX_BYTES).unwrap_or(bytes));
+    if tokens.next() != Some(b"{") {
         return false;
     }
+    let mut are_as_wanted = [None; 2];
+    // The last string, and the key whose value comes next.
+    let (mut string, mut key) = (None, None);
     let mut depth = 1_u32;
     for token in tokens {
-        if depth == 1 {
-            page.add(token);
+        match token {
+            _ if depth > 1 => {}
+            b":" => key = string.take(),
+            b"," => (key, string) = (None, None),
+            value => {
+                if value.starts_with(b"\"") {
+                    string = Some(value);
+                }
+                // Anything but the value that matters, also beside it, is the other one.
+                let at = MEMBERS.iter().position(|(name, _)| key == Some(*name));
+                let member = at.and_then(|at| are_as_wanted.get_mut(at).zip(MEMBERS.get(at)));
+                if let Some((is_as_wanted, (_, wanted))) = member {
+                    *is_as_wanted = Some(*is_as_wanted != Some(false) && value == *wanted);
+                }
+                key = None;
+            }
         }
         depth = match token {
-            Token::Open(_) => depth.saturating_add(1),
-            Token::Close => depth.saturating_sub(1),
+            b"{" | b"[" => depth.saturating_add(1),
+            b"}" | b"]" => depth.saturating_sub(1),
             _ => depth,
         };
         if depth == 0 {
             break;
         }
     }
-    page.retryable == Some(false) && page.by_cloudflare == Some(true)
+    are_as_wanted == [Some(true); 2]
 }
 
-/// The members of the outermost object that count.
-#[derive(Default)]
-struct Page<'a> {
-    /// The last string, and the key whose value comes next.
-    string: Option<&'a [u8]>,
-    key: Option<&'a [u8]>,
-    retryable: Option<bool>,
-    by_cloudflare: Option<bool>,
-}
+/// The members of the outermost object that count, with their values.
+const MEMBERS: [(&[u8], &[u8]); 2] = [
+    (b"\"retryable\"", b"false"),
+    (b"\"cloudflare_error\"", b"true"),
+];
 
-impl<'a> Page<'a> {
-    fn add(&mut self, token: Token<'a>) {
-        let value = match token {
-            Token::Colon => {
-                self.key = self.string.take();
-                return;
-            }
-            Token::Comma => {
-                (self.key, self.string) = (None, None);
-                return;
-            }
-            Token::String(text) => {
-                self.string = Some(text);
-                None
-            }
-            Token::Word(b"true") => Some(true),
-            Token::Word(b"false") => Some(false),
-            Token::Word(_) | Token::Open(_) | Token::Close => None,
-        };
-        // Anything but the value that matters, also beside it, is the other one.
-        match self.key.take() {
-            Some(b"retryable") => {
-                let is_retryable = self.retryable == Some(true) || value != Some(false);
-                self.retryable = Some(is_retryable);
-            }
-            Some(b"cloudflare_error") => {
-                let by_cloudflare = self.by_cloudflare != Some(false) && value == Some(true);
-                self.by_cloudflare = Some(by_cloudflare);
-            }
-            _ => {}
-        }
-    }
-}
-
-/// A token of JSON; a word is a number or a name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Token<'a> {
-    Open(u8),
-    Close,
-    Colon,
-    Comma,
-    /// The text between its quotes, with its escapes as they are.
-    String(&'a [u8]),
-    Word(&'a [u8]),
-}
-
-/// The tokens of a text. A string that is cut off ends them.
-struct Tokens<'a>(&'a [u8]);
-
-impl<'a> Iterator for Tokens<'a> {
-    type Item = Token<'a>;
-
-    fn next(&mut self) -> Option<Token<'a>> {
-        let text = self.0.trim_ascii_start();
-        let (first, rest) = text.split_first()?;
-        let (token, rest) = match first {
-            b'{' | b'[' => (Token::Open(*first), rest),
-            b'}' | b']' => (Token::Close, rest),
-            b':' => (Token::Colon, rest),
-            b',' => (Token::Comma, rest),
-            b'"' => {
-                let (string, rest) = rest.split_at_checked(end_of_string(rest)?)?;
-                (Token::String(string), rest.get(1..)?)
-            }
+/// Returns the tokens of a text: punctuation, strings with their quotes and escapes, and words, which are numbers or
+/// names. A string that is cut off ends them.
+fn tokens(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let text = rest.trim_ascii_start();
+        let (first, after) = text.split_first()?;
+        let length = match first {
+            b'{' | b'[' | b'}' | b']' | b':' | b',' => 1,
+            b'"' => end_of_string(after)?.checked_add(2)?,
             _ => {
                 let ends = |byte: &u8| b"{}[]:,\"".contains(byte) || byte.is_ascii_whitespace();
-                let end = text.iter().position(ends).unwrap_or(text.len());
-                let (word, rest) = text.split_at_checked(end)?;
-                (Token::Word(word), rest)
+                text.iter().position(ends).unwrap_or(text.len())
             }
         };
-        self.0 = rest;
+        let (token, after) = text.split_at_checked(length)?;
+        rest = after;
         Some(token)
-    }
+    })
 }
 
 /// Returns the position of the quote that ends a string.
