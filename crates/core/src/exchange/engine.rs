@@ -9,7 +9,7 @@ use crate::nested::Redirects;
 use crate::policy::ext::PolicyExt;
 use crate::policy::{RetryPolicy, RetrySession};
 use crate::report::Observer;
-use crate::report::span::{RetryLevel, is_traced, warn_of_misuse};
+use crate::report::span::{DEFAULT_LEVEL, RetryLevel, is_traced, warn_of_misuse};
 use crate::route::{RequestHead, Route, Router, SharedServices};
 use crate::runtime::{Runtime, within};
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -127,7 +127,7 @@ impl Engine {
             redirects: Redirects::default(),
             idempotency_keys: false,
             attempt_header: None,
-            retry_level: RetryLevel::default(),
+            retry_level: DEFAULT_LEVEL,
             budget: None,
             fleet: None,
             has_budget: false,
@@ -155,7 +155,7 @@ impl Engine {
     /// Sets the level of the log lines on retries.
     #[cfg(feature = "tracing")]
     pub fn set_retry_level(&mut self, level: crate::report::Level) {
-        self.retry_level = level.into();
+        self.retry_level = level;
     }
 
     /// Returns the route of a request, which may name its service.

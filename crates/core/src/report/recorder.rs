@@ -64,7 +64,7 @@ impl ReportRecorder {
             copies: 0,
             only_success: true,
             moves: 0,
-            span: AttemptSpan::none(),
+            span: AttemptSpan::default(),
         }
     }
 
@@ -147,7 +147,7 @@ impl ReportRecorder {
         error_type: Option<&'static str>,
         done: bool,
     ) {
-        std::mem::replace(&mut self.span, AttemptSpan::none()).ended(outcome, self.copies);
+        std::mem::take(&mut self.span).ended(outcome, self.copies);
         self.is_at_the_gate = false;
         let is_plain = self.number == 1 && self.copies == 0;
         self.only_success &= outcome.class() == Class::Success && is_plain && done;
