@@ -348,7 +348,7 @@ const ADAPTER: &str = "\
     AccountReply AskedAttempt AttemptTerms BodyNeed BodyPart BodyProbe BrokenResponse BudgetExt BudgetTerms Budgets \
     CLIENT_HEADER CallEnd CallKind Changes CopyEnd CopyJudge CopyRefusal DownloadLimits DownloadRecorder DrainLimit \
     End Ending EndsWith Engine ErrorFacts Exchange Found GateExt GateQuota GateRequest Head HedgeRecorder HeldGates \
-    HostMap Inspected Kept KeyGate NewKey Operation OutcomeExt Passed Payment PaymentResult Peer Permit PolicyExt \
+    HostMap Inspected Kept KeyGate Operation OutcomeExt Passed Payment PaymentResult Peer Permit PolicyExt \
     Rebase RedirectMode RedirectSigns Redirects ReportRecorder RequestSettings RestOfDownload RetryTime Rewrite \
     RewriteBody RewriteWith Routes SaveOptions SessionExt SharedAccount SharedMap SharedServices StreamHolder \
     Subject TakenTokens Todo all_hold any_holds ask_attempt authority_of_url bare_name base_url check_name \

@@ -22,7 +22,7 @@ pub use crate::exchange::todo::{
 };
 pub use crate::gate::controller::quota::GateQuota;
 pub use crate::gate::ext::GateExt;
-pub use crate::gate::key::{KeyGate, NewKey};
+pub use crate::gate::key::KeyGate;
 pub use crate::gate::map::Permit;
 pub use crate::gate::state::{CallEnd, CallKind, GateRequest, Passed};
 pub use crate::nested::{RedirectMode, RedirectSigns, Redirects, follows_redirect};

@@ -34,14 +34,17 @@ pub(crate) mod vote;
 pub(crate) use controller::GateQuota;
 pub(crate) use key::GateKey;
 
+use crate::name_hasher::NameHasher;
 use crate::runtime::{Runtime, Sleep};
 use controller::{CallNumber, quotient};
 use http::{Extensions, HeaderMap, Method};
-use key::{Hashers, KeyedBy, MakePeer, NarrowerGates};
+use key::{KeyedBy, MakePeer, NarrowerGates};
 use map::{Counters, GateMap, Hold, Permit, Slot};
 use state::{CallEnd, CallKind, GateRequest, KeyState, Passed, WaiterId};
 use std::fmt;
-use std::sync::Arc;
+use std::hash::RandomState;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -78,14 +81,18 @@ pub struct Gate(Arc<Shared>);
 struct Shared {
     map: GateMap,
     options: Options,
-    narrow: NarrowerGates,
+    /// `true` once a limit was met that affects only some of a service's calls.
+    has_narrower: AtomicBool,
+    narrower: Mutex<NarrowerGates>,
 }
 
 #[derive(Clone, Default)]
 struct Options {
     max_services: usize,
     by: KeyedBy,
-    hashers: Hashers,
+    /// Hashers with random keys in each process, so that nobody can construct two names that share a gate.
+    texts: RandomState,
+    names: NameHasher,
     /// `true` if a quota counts from the first response on; `None` for the policy's setting.
     quotas_at_once: Option<bool>,
     /// Creates the peers of keys that are shared with other processes.
@@ -150,7 +157,8 @@ impl Gate {
         Self(Arc::new(Shared {
             map: GateMap::new(options.max_services, options.make_peer.is_some()),
             options,
-            narrow: NarrowerGates::default(),
+            has_narrower: AtomicBool::new(false),
+            narrower: Mutex::default(),
         }))
     }
 

@@ -217,8 +217,8 @@ impl fmt::Debug for AccountReply {
 /// }
 ///
 /// let together = Together::default();
-/// let gate = Gate::new().with_peers(move |key| {
-///     together.0.lock().unwrap().0.push(key.gate);
+/// let gate = Gate::new().with_peers(move |_, _, gate| {
+///     together.0.lock().unwrap().0.push(gate);
 ///     Arc::new(together.clone())
 /// });
 /// ```

@@ -31,7 +31,7 @@ use super::status::{FleetChange, PeerStatus};
 use super::store::Subscriber;
 use super::sync::lock;
 use super::task::{self, FleetTask, NextAction, idle};
-use http_retry_core::adapter::{NewKey, Peer};
+use http_retry_core::adapter::{KeyGate, Peer};
 use http_retry_core::report::LeaveReason;
 use link::GateLink;
 use std::future::{Future, poll_fn};
@@ -53,10 +53,15 @@ struct GateTask {
 const LOOK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Makes the peer of a key, and starts its task.
-pub(super) fn join(shared: &Arc<Shared>, key: NewKey<'_>) -> Arc<dyn Peer> {
-    let membership = Membership::new(Arc::clone(shared), key.name);
-    let keys = GateKeys::new(&shared.prefix, key.name, key.part);
-    let (link, peer) = link::link(key.gate, shared.wait);
+pub(super) fn join(
+    shared: &Arc<Shared>,
+    name: &str,
+    part: Option<&str>,
+    gate: KeyGate,
+) -> Arc<dyn Peer> {
+    let membership = Membership::new(Arc::clone(shared), name);
+    let keys = GateKeys::new(&shared.prefix, name, part);
+    let (link, peer) = link::link(gate, shared.wait);
     let task: Arc<dyn FleetTask> = Arc::new(GateTask {
         begun: membership.runtime.now(),
         membership,

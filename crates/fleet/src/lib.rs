@@ -210,7 +210,7 @@ impl SharedServices for Fleet {
 
     fn share(&self, gate: Gate) -> Gate {
         let shared = Arc::clone(&self.0.shared);
-        gate.with_peers(move |key| gate::join(&shared, key))
+        gate.with_peers(move |name, part, gate| gate::join(&shared, name, part, gate))
     }
 
     fn joined_by(&self, runtime: &Arc<dyn Runtime>, observers: &Arc<[Arc<dyn Observer>]>) {

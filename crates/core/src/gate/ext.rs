@@ -1,7 +1,7 @@
 //! The steps of a call at a gate, and the sharing of its keys.
 
 use super::controller::{CallNumber, GateQuota};
-use super::key::{CREDENTIALS, GateKey, KeyGate, KeyedBy, NewKey, text};
+use super::key::{CREDENTIALS, GateKey, KeyGate, KeyedBy, text};
 use super::map::{Counters, Permit};
 use super::state::{CallEnd, CallKind, GateRequest, KeyState, NotIdle, Passed};
 use super::{Gate, GatedCall, micros};
@@ -18,9 +18,15 @@ use std::time::Duration;
 pub trait GateExt: Sealed {
     /// Shares each key of this handle with other processes, through the [`Peer`] that `make` returns at the key's first
     /// call. Call it before you clone the handle.
+    ///
+    /// `make` gets the name of the service, which is a host and port or the name of an operation; the text that
+    /// separates the key from others with that name, if there are any, which may be a secret, such as a credential: hash
+    /// it before it leaves the process; and the gate of the key.
     #[must_use]
-    fn with_peers(self, make: impl Fn(NewKey<'_>) -> Arc<dyn Peer> + Send + Sync + 'static)
-    -> Self;
+    fn with_peers(
+        self,
+        make: impl Fn(&str, Option<&str>, KeyGate) -> Arc<dyn Peer> + Send + Sync + 'static,
+    ) -> Self;
 
     /// Returns the gate of a call.
     #[must_use]
@@ -36,7 +42,7 @@ pub trait GateExt: Sealed {
     fn key_text(&self, call: &GatedCall<'_>) -> Option<String>;
 
     /// Creates the peer of a shared key, if this is its first call. Call it for calls that do not go at once; the first
-    /// call of a shared key never does. `name` and `part` are those of [`NewKey`]; `longest` is the longest pause for
+    /// call of a shared key never does. `name` and `part` are those of [`with_peers`](Self::with_peers); `longest` is the longest pause for
     /// which the call would wait.
     fn share_key(
         &self,
@@ -82,13 +88,13 @@ impl Sealed for Gate {}
 impl GateExt for Gate {
     fn with_peers(
         self,
-        make: impl Fn(NewKey<'_>) -> Arc<dyn Peer> + Send + Sync + 'static,
+        make: impl Fn(&str, Option<&str>, KeyGate) -> Arc<dyn Peer> + Send + Sync + 'static,
     ) -> Self {
         self.with_options(|options| options.make_peer = Some(Arc::new(make)))
     }
 
     fn key(&self, call: &GatedCall<'_>) -> GateKey {
-        let mut hasher = self.0.options.hashers.texts.build_hasher();
+        let mut hasher = self.0.options.texts.build_hasher();
         call.authority.hash(&mut hasher);
         match &self.0.options.by {
             // The same key as for adapters that hash the host's name once and never call this.
@@ -106,7 +112,7 @@ impl GateExt for Gate {
 
     #[inline]
     fn key_of(&self, name: &str) -> GateKey {
-        let hash = self.0.options.hashers.names.hash(name.as_bytes());
+        let hash = self.0.options.names.hash(name.as_bytes());
         // The key 0 marks a free slot. The set is chosen by the upper bits, so the lowest can be spared.
         GateKey(hash | 1)
     }
@@ -154,11 +160,7 @@ impl GateExt for Gate {
         };
         // `make_peer` runs without the lock: it is code of the user, and may use the gate.
         let part = part();
-        let peer = make_peer(NewKey {
-            name,
-            part: part.as_deref(),
-            gate: gate.clone(),
-        });
+        let peer = make_peer(name, part.as_deref(), gate.clone());
         gate.act(moment, |state, _| state.set_peer(peer));
     }
 

@@ -7,15 +7,14 @@
 use super::map::Counters;
 use super::state::KeyState;
 use super::{Gate, GatedCall, Shared, micros};
-use crate::name_hasher::NameHasher;
 use crate::normal_form::normal_path;
 use crate::policy::{Moment, RequestLine, Scope, splitmix64};
 use crate::sharing::Peer;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
 
 /// The hashed name of a gate; the name itself may be a secret.
@@ -42,13 +41,6 @@ pub(super) fn text(key: &KeyText, call: &GatedCall<'_>) -> String {
     })
 }
 
-/// Hashers with random keys in each process, so that nobody can construct two names that share a gate.
-#[derive(Clone, Default)]
-pub(super) struct Hashers {
-    pub(super) texts: RandomState,
-    pub(super) names: NameHasher,
-}
-
 /// The headers in which APIs take a key.
 pub(super) const CREDENTIALS: [&str; 4] =
     ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
@@ -61,38 +53,29 @@ pub(super) const NARROWER_LIFETIME: Duration = Duration::from_secs(60 * 60);
 /// The narrower gates of a handle.
 #[derive(Default)]
 pub(super) struct NarrowerGates {
-    any: AtomicBool,
-    known: Mutex<NarrowerKeys>,
-}
-
-#[derive(Default)]
-struct NarrowerKeys {
     /// The gates that were closed, by key.
-    gates: BoundedKeys,
+    gates: GateKeys,
     /// The gates of named limits, by the route whose responses name the limit.
-    names: BoundedKeys,
+    names: GateKeys,
 }
 
 /// The keys of gates, each with the time at which it was put there. The oldest entry is dropped.
-#[derive(Default)]
-struct BoundedKeys(BTreeMap<u64, (u64, u64)>);
+type GateKeys = BTreeMap<u64, (u64, u64)>;
 
-impl BoundedKeys {
-    fn put(&mut self, key: u64, gate: u64, now: u64) {
-        // A scan of all entries, but only when a new limit is met.
-        if self.0.len() >= MAX_NARROWER && !self.0.contains_key(&key) {
-            let oldest = self.0.iter().min_by_key(|(_, (since, _))| *since);
-            let oldest = oldest.map(|(key, _)| *key);
-            oldest.map(|oldest| self.0.remove(&oldest));
-        }
-        self.0.insert(key, (now, gate));
+fn put(keys: &mut GateKeys, key: u64, gate: u64, now: u64) {
+    // A scan of all entries, but only when a new limit is met.
+    if keys.len() >= MAX_NARROWER && !keys.contains_key(&key) {
+        let oldest = keys.iter().min_by_key(|(_, (since, _))| *since);
+        let oldest = oldest.map(|(key, _)| *key);
+        oldest.map(|oldest| keys.remove(&oldest));
     }
+    keys.insert(key, (now, gate));
+}
 
-    fn get(&self, key: u64, now: u64) -> Option<u64> {
-        let (since, gate) = self.0.get(&key)?;
-        let fresh = now.saturating_sub(*since) <= micros(NARROWER_LIFETIME);
-        fresh.then_some(*gate)
-    }
+fn get(keys: &GateKeys, key: u64, now: u64) -> Option<u64> {
+    let (since, gate) = keys.get(&key)?;
+    let fresh = now.saturating_sub(*since) <= micros(NARROWER_LIFETIME);
+    fresh.then_some(*gate)
 }
 
 impl Gate {
@@ -107,7 +90,7 @@ impl Gate {
     #[inline]
     #[must_use]
     pub(crate) fn has_narrower(&self) -> bool {
-        self.0.narrow.any.load(Ordering::Relaxed)
+        self.0.has_narrower.load(Ordering::Relaxed)
     }
 
     /// Returns the narrower gates that a call of this service must pass too.
@@ -121,18 +104,18 @@ impl Gate {
             return Vec::new();
         }
         let now = micros(now);
-        let known = &self.0.narrow.known;
+        let known = &self.0.narrower;
         let known = known.lock().unwrap_or_else(PoisonError::into_inner);
         let route = self.narrower_key((service, request), Scope::Route);
         // A request does not name its limit, so the route remembers which one its responses have named.
-        let named = route.and_then(|route| known.names.get(route, now));
+        let named = route.and_then(|route| get(&known.names, route, now));
         let own = [
             route,
             self.narrower_key((service, request), Scope::MethodRoute),
             named,
         ];
         let own = own.into_iter().flatten();
-        let met = own.filter_map(|key| known.gates.get(key, now));
+        let met = own.filter_map(|key| get(&known.gates, key, now));
         met.map(GateKey).collect()
     }
 
@@ -146,15 +129,15 @@ impl Gate {
     ) -> Option<GateKey> {
         let key = self.narrower_key((service, request), scope)?;
         let now = micros(now);
-        let known = &self.0.narrow.known;
+        let known = &self.0.narrower;
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.gates.put(key, key, now);
+        put(&mut known.gates, key, key, now);
         if let (Scope::Named(_), Some(route)) =
             (scope, self.narrower_key((service, request), Scope::Route))
         {
-            known.names.put(route, key, now);
+            put(&mut known.names, route, key, now);
         }
-        self.0.narrow.any.store(true, Ordering::Relaxed);
+        self.0.has_narrower.store(true, Ordering::Relaxed);
         Some(GateKey(key))
     }
 
@@ -164,7 +147,7 @@ impl Gate {
         (service, request): (GateKey, &RequestLine),
         scope: Scope,
     ) -> Option<u64> {
-        let mut hasher = self.0.options.hashers.texts.build_hasher();
+        let mut hasher = self.0.options.texts.build_hasher();
         service.0.hash(&mut hasher);
         match scope {
             Scope::Account | Scope::Request => return None,
@@ -175,19 +158,6 @@ impl Gate {
         // 0 marks a free slot.
         Some(hasher.finish().max(1))
     }
-}
-
-/// A key that a call uses for the first time.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct NewKey<'a> {
-    /// The service: a host and port, or the name of an operation.
-    pub name: &'a str,
-    /// The text that separates the key from others with that name, if there are any. It may be a secret, such as a
-    /// credential: hash it before it leaves the process.
-    pub part: Option<&'a str>,
-    /// The gate of the key.
-    pub gate: KeyGate,
 }
 
 /// The gate of one key, for its [`Peer`]. It does not keep the gate alive; once the gate is gone, every method does
@@ -204,8 +174,8 @@ pub struct KeyGate {
     pub(super) tenure: Weak<()>,
 }
 
-/// Creates the peer of a key.
-pub(super) type MakePeer = Arc<dyn Fn(NewKey<'_>) -> Arc<dyn Peer> + Send + Sync>;
+/// Creates the peer of a key that a call uses for the first time.
+pub(super) type MakePeer = Arc<dyn Fn(&str, Option<&str>, KeyGate) -> Arc<dyn Peer> + Send + Sync>;
 
 impl KeyGate {
     /// Reports to the peer the successes that the counters hold. Returns `false` if the gate or its key is gone.

@@ -254,10 +254,10 @@ impl KeyState {
         quota: Option<GateQuota>,
     ) {
         let delay = delay.map(micros);
-        let confirmed = self.controller.confirm(self.now, permit, delay, quota);
-        if let Some(peer) = self.peer().filter(|_| confirmed.votes) {
+        let vote = self.controller.confirm(self.now, permit, delay, quota);
+        if let (Some(peer), Some(closes)) = (self.peer(), vote) {
             let delay = delay.or(quota.and_then(GateQuota::spent_for));
-            peer.refused(delay.map(Duration::from_micros), confirmed.closes);
+            peer.refused(delay.map(Duration::from_micros), closes);
         }
         self.serve(counters);
     }

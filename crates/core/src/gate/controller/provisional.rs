@@ -41,15 +41,6 @@ pub(super) struct Closure {
     without_closer: bool,
 }
 
-/// A refusal that counts for good now.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Confirmed {
-    /// `true` if it is a vote among all processes.
-    pub(crate) votes: bool,
-    /// `true` if the gate closed with it, and is closed still.
-    pub(crate) closes: bool,
-}
-
 impl CountedRefusal {
     fn is_of(&self, run: u64) -> bool {
         self.run != 0 && self.run == run
@@ -111,14 +102,15 @@ impl Controller {
         refusal.closes
     }
 
-    /// Makes a refusal count for good. `delay` is the one that its body asks for, if any.
+    /// Makes a refusal count for good. `delay` is the one that its body asks for, if any. Returns `None` if it is no
+    /// vote among all processes, else `true` if the gate closed with it, and is closed still.
     pub(crate) fn confirm(
         &mut self,
         now: u64,
         permit: CallNumber,
         delay: Option<u64>,
         quota: Option<GateQuota>,
-    ) -> Confirmed {
+    ) -> Option<bool> {
         let quota = quota.map(|quota| quota.within(delay));
         self.quota.record(now.min(MAX_COUNT), permit, quota);
         let held = self.provisional.remove(&permit.0);
@@ -132,10 +124,7 @@ impl Controller {
             }
             self.closure.make_firm(&refusal);
         }
-        Confirmed {
-            votes: refusal.votes,
-            closes: refusal.closes && is_held,
-        }
+        refusal.votes.then_some(refusal.closes && is_held)
     }
 
     /// Takes a refusal back: the call has ended in another way.

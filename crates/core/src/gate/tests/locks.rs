@@ -102,8 +102,8 @@ impl Peer for Silent {
 fn a_shared_key_takes_a_lock_for_its_first_call_only() {
     let joined = Arc::new(std::sync::Mutex::new(Vec::new()));
     let names = Arc::clone(&joined);
-    let scene = Scene::of(Gate::new().with_peers(move |key| {
-        names.lock().unwrap().push(key.name.to_owned());
+    let scene = Scene::of(Gate::new().with_peers(move |name, _, _| {
+        names.lock().unwrap().push(name.to_owned());
         Arc::new(Silent)
     }));
     let call = |name: &str| {
@@ -146,7 +146,7 @@ fn a_peer_that_is_dropped_may_use_its_gate() {
         let (own, clock) = (Arc::new(std::sync::OnceLock::new()), Clock::paused());
         let handle = Arc::clone(&own);
         let runtime = clock.clone();
-        let gate = Gate::new().max_services(2).with_peers(move |_| {
+        let gate = Gate::new().max_services(2).with_peers(move |_, _, _| {
             let last: Arc<dyn Peer> = Arc::new(Last(Arc::clone(&handle), runtime.clone()));
             last
         });

@@ -47,8 +47,8 @@ impl Peer for Notes {
 fn shared() -> (Scene, Arc<Notes>, KeyGate) {
     let (notes, gate) = (Arc::new(Notes::default()), Arc::new(OnceLock::new()));
     let (peer, key_gate) = (Arc::clone(&notes), Arc::clone(&gate));
-    let scene = Scene::of(Gate::new().with_peers(move |key| {
-        let _ = key_gate.set(key.gate);
+    let scene = Scene::of(Gate::new().with_peers(move |_, _, gate| {
+        let _ = key_gate.set(gate);
         Arc::clone(&peer) as Arc<dyn Peer>
     }));
     let key = scene.gate.key_of("a");

@@ -16,10 +16,9 @@ impl Joined {
     /// The same gate, whose keys join.
     pub(super) fn share(self: &Arc<Self>, gate: Gate) -> Gate {
         let joined = Arc::clone(self);
-        gate.with_peers(move |key| {
-            let (link, peer) = link(key.gate, WAIT);
-            let part = key.part.map(str::to_owned);
-            let new = (key.name.to_owned(), part, link);
+        gate.with_peers(move |name, part, gate| {
+            let (link, peer) = link(gate, WAIT);
+            let new = (name.to_owned(), part.map(str::to_owned), link);
             joined.0.lock().unwrap().push(new);
             peer
         })
