@@ -34,7 +34,8 @@ pub struct Backoff {
     growth: Growth,
     factor: Decimal,
     first_step: u32,
-    max_delay: MaxDelay,
+    /// `Duration::MAX` if there is no bound.
+    pub(super) max_delay: Duration,
     pub(super) jitter: Jitter,
     cap: CapMode,
 }
@@ -49,12 +50,6 @@ enum Growth {
     Custom(Arc<dyn Fn(u32) -> Duration + Send + Sync>),
 }
 
-#[derive(Clone, Copy, Debug)]
-enum MaxDelay {
-    Default,
-    Given(Option<Duration>),
-}
-
 const MAX_FACTOR: u32 = 1_000;
 const DEFAULT_MAX_DELAY: Duration = Duration::from_secs(60);
 /// The factor in `sleep = min(cap, random(base, sleep * 3))`, the formula of the article that [`Jitter`] cites.
@@ -62,11 +57,16 @@ const DECORRELATED_GROWTH: u32 = 3;
 
 impl Backoff {
     fn new(growth: Growth) -> Self {
+        let max_delay = match growth {
+            // A base above the default is a choice of the caller's, and `check_growth` must not refuse it.
+            Growth::Linear(base) | Growth::Exponential(base) => DEFAULT_MAX_DELAY.max(base),
+            _ => Duration::MAX,
+        };
         Self {
             growth,
             factor: Decimal::from(2),
             first_step: 0,
-            max_delay: MaxDelay::Default,
+            max_delay,
             jitter: Jitter::Full,
             cap: CapMode::Both,
         }
@@ -217,7 +217,7 @@ impl Backoff {
     #[must_use]
     pub fn max_delay(self, max_delay: impl Into<Option<Duration>>) -> Self {
         Self {
-            max_delay: MaxDelay::Given(max_delay.into()),
+            max_delay: max_delay.into().unwrap_or(Duration::MAX),
             ..self
         }
     }
@@ -279,7 +279,7 @@ impl Backoff {
             _ => self.uncapped_ceiling(n),
         };
         match self.cap {
-            CapMode::Both | CapMode::Before => ceiling.min(self.limit()),
+            CapMode::Both | CapMode::Before => ceiling.min(self.max_delay),
             CapMode::After => ceiling,
         }
     }
@@ -322,7 +322,7 @@ impl Backoff {
     pub(crate) fn longest(&self, n: u32) -> Duration {
         match self.jitter {
             // The maximum cuts these delays in every mode, but the ceiling only in some.
-            Jitter::Decorrelated => self.ceiling(n).min(self.limit()),
+            Jitter::Decorrelated => self.ceiling(n).min(self.max_delay),
             _ => self.interval(Duration::ZERO, n).1,
         }
     }
@@ -348,7 +348,7 @@ impl Backoff {
                 CapMode::Before,
                 Jitter::None | Jitter::Full | Jitter::Equal | Jitter::Between { .. },
             ) => (least, most),
-            _ => (least.min(self.limit()), most.min(self.limit())),
+            _ => (least.min(self.max_delay), most.min(self.max_delay)),
         }
     }
 
@@ -368,18 +368,6 @@ impl Backoff {
                 ceiling.copied().unwrap_or_default()
             }
             Growth::Custom(ceiling) => ceiling(n),
-        }
-    }
-
-    /// Returns the maximum delay.
-    pub(in crate::policy) fn limit(&self) -> Duration {
-        match (self.max_delay, &self.growth) {
-            (MaxDelay::Given(limit), _) => limit.unwrap_or(Duration::MAX),
-            // A base above the default is a choice of the caller's, and `check_growth` must not refuse it.
-            (MaxDelay::Default, Growth::Linear(base) | Growth::Exponential(base)) => {
-                DEFAULT_MAX_DELAY.max(*base)
-            }
-            (MaxDelay::Default, _) => Duration::MAX,
         }
     }
 }
@@ -416,9 +404,9 @@ impl Backoff {
                 ))
             }
             Growth::Fixed(base) | Growth::Linear(base) | Growth::Exponential(base)
-                if *base > self.limit() =>
+                if *base > self.max_delay =>
             {
-                let allowed = format!("must be at most max_delay, which is {:?}", self.limit());
+                let allowed = format!("must be at most max_delay, which is {:?}", self.max_delay);
                 let error = ConfigError::new("backoff.base", format!("{base:?}"), allowed);
                 Err(error.bounded_by("backoff.max_delay"))
             }
@@ -443,7 +431,7 @@ impl fmt::Display for Backoff {
             Growth::Custom(_) => f.write_str("custom")?,
         }
         write!(f, ", {}", self.jitter)?;
-        match self.limit() {
+        match self.max_delay {
             Duration::MAX => Ok(()),
             limit => write!(f, ", at most {limit:?}"),
         }

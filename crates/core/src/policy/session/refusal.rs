@@ -94,7 +94,7 @@ impl RetrySession {
         let minimum = outcome.at_least().map(|least| {
             let before = self.counts.retries.saturating_add(self.counts.refusals);
             let times = 1_u32.checked_shl(before).unwrap_or(u32::MAX);
-            let longest = policy.0.backoff.limit();
+            let longest = policy.0.backoff.max_delay;
             // The backoff's limit stops the doubling, but never cuts the minimum itself.
             least.saturating_mul(times).min(longest).max(least)
         });
