@@ -5,12 +5,12 @@
 
 use crate::attempt::AttemptHandle;
 use crate::attempt::asked::{AskedAttempt, AttemptTerms};
-use crate::attempt::mark::{self, AttemptFlags, LayerId, PollGuard};
+use crate::attempt::mark::{self, LayerId, PollGuard};
 use crate::policy::outcome::earlier::EarlierRequests;
 use crate::report::warn_of_misuse;
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Returns `true` if the current poll is part of an attempt of an outer retry layer.
@@ -32,7 +32,8 @@ pub(crate) struct AttemptMark {
     repeats: bool,
     /// `false` for a layer that only passes the request on, which sets no mark.
     replies: bool,
-    flags: AttemptFlags,
+    /// The deeds of the attempt, as the flags of `mark` say.
+    flags: AtomicU8,
     /// The handle for layers in other tasks, if they may report too.
     handle: Option<AttemptHandle>,
     /// The number of redirects in the whole process when the attempt began.
@@ -45,7 +46,7 @@ impl AttemptMark {
         Self {
             repeats,
             replies,
-            flags: AttemptFlags::default(),
+            flags: AtomicU8::new(0),
             handle: None,
             before: count(),
         }
@@ -69,12 +70,12 @@ impl AttemptMark {
     /// Returns `true` if layers below have asked something since the last [`take_questions`](Self::take_questions).
     #[inline(always)]
     pub(crate) fn is_asked(&self) -> bool {
-        self.flags.is_asked()
+        self.has(mark::ASKED)
     }
 
     /// Returns the new questions of layers below.
     pub(crate) fn take_questions(&self) -> Vec<AskedAttempt> {
-        self.flags.take_asked();
+        self.flags.fetch_and(!mark::ASKED, Ordering::Relaxed);
         mark::take_questions()
     }
 
@@ -82,7 +83,7 @@ impl AttemptMark {
     #[inline]
     pub(crate) fn polled(&self, layer: LayerId) -> Option<PollGuard<'_>> {
         let layer = self.repeats.then_some(layer);
-        self.replies.then(|| self.flags.polled(layer))
+        self.replies.then(|| mark::polled(&self.flags, layer))
     }
 
     /// Polls a part of the attempt under its mark.
@@ -94,18 +95,28 @@ impl AttemptMark {
 
     /// Records that the client followed a redirect.
     pub(crate) fn redirect(&self) {
-        self.flags.redirect();
+        self.flags.fetch_or(mark::REDIRECTED, Ordering::Relaxed);
     }
 
     /// Returns `true` if the attempt has sent another request than the one of its outcome.
     fn has_sent(&self) -> bool {
         let handle = self.handle.as_ref();
-        self.flags.has_sent() || handle.is_some_and(AttemptHandle::has_sent)
+        self.has(mark::SENT) || handle.is_some_and(AttemptHandle::has_sent)
     }
 
     /// Returns `true` if the client followed a redirect in the task that polls this attempt.
     pub(crate) fn is_redirected(&self) -> bool {
-        self.flags.is_redirected()
+        self.has(mark::REDIRECTED)
+    }
+
+    /// Returns `true` if the client has told that it follows no redirects, and followed none.
+    fn follows_none(&self) -> bool {
+        self.has(mark::FOLLOWS_NONE) && !self.is_redirected()
+    }
+
+    #[inline]
+    fn has(&self, flag: u8) -> bool {
+        self.flags.load(Ordering::Relaxed) & flag != 0
     }
 
     /// Returns `true` if a redirect since the attempt began may be its own, followed in another task.
@@ -264,7 +275,7 @@ impl Redirects {
         let redirects_unknown = match self.mode {
             _ if mark.is_redirected() || mark.has_sent() => return EarlierRequests::Some,
             _ if signs.may_be_several => return EarlierRequests::Unknown { harmless },
-            _ if mark.flags.follows_none() || !signs.may_follow => false,
+            _ if mark.follows_none() || !signs.may_follow => false,
             _ if self.disproved.load(Ordering::Relaxed) => true,
             RedirectMode::Nothing => true,
             RedirectMode::Watched => mark.may_be_redirected_elsewhere(layer, signs.path),
@@ -349,7 +360,7 @@ mod tests {
         });
         let seen = marks.each_ref().map(AttemptMark::is_redirected);
         assert_eq!(seen, [true, true, false]);
-        assert!(told.flags.follows_none() && !around.flags.follows_none());
+        assert!(told.follows_none() && !around.follows_none());
     }
 
     #[test]

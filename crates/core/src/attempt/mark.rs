@@ -8,10 +8,14 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// The identity of a layer, unique while the layer is in use.
 pub(crate) type LayerId = NonZeroUsize;
 
-const REDIRECTED: u8 = 1;
-const SENT: u8 = 2;
-const FOLLOWS_NONE: u8 = 4;
-const ASKED: u8 = 8;
+/// The client followed a redirect.
+pub(crate) const REDIRECTED: u8 = 1;
+/// A layer below has sent another request.
+pub(crate) const SENT: u8 = 2;
+/// The client follows no redirects.
+pub(crate) const FOLLOWS_NONE: u8 = 4;
+/// A layer below has asked something.
+pub(crate) const ASKED: u8 = 8;
 
 thread_local! {
     static POLLED: Cell<PolledAttempt> = const {
@@ -88,75 +92,27 @@ pub(crate) fn outermost() -> Option<LayerId> {
     POLLED.get().outermost
 }
 
-/// The deeds of an attempt, as its client and the layers below report them while it is polled.
+/// Makes an attempt the one that the thread polls, until the guard is dropped. Its `flags` get its deeds, as its client
+/// and the layers below report them meanwhile. An attempt of no layer is not a reason for others to stand aside.
 ///
 /// The mark of the attempt under way is a thread-local, so it costs no allocation and works even if a request's
 /// extensions are private. An attempt that continues in another task loses it.
-#[derive(Debug, Default)]
-pub(crate) struct AttemptFlags(AtomicU8);
-
-impl AttemptFlags {
-    /// Makes this the attempt that the thread polls, until the guard is dropped. An attempt of no layer is not a reason
-    /// for others to stand aside.
-    #[inline]
-    pub(crate) fn polled(&self, layer: Option<LayerId>) -> PollGuard<'_> {
-        let before = POLLED.get();
-        POLLED.set(PolledAttempt {
-            outermost: before.outermost.or(layer),
-            replies: true,
-            // What an earlier inner attempt has done is not done by this one.
-            flags: 0,
-        });
-        PollGuard {
-            attempt: self,
-            before,
-        }
-    }
-
-    /// Records that the client followed a redirect.
-    pub(crate) fn redirect(&self) {
-        self.0.fetch_or(REDIRECTED, Ordering::Relaxed);
-    }
-
-    /// Returns `true` if the client followed a redirect.
-    #[must_use]
-    pub(crate) fn is_redirected(&self) -> bool {
-        self.has(REDIRECTED)
-    }
-
-    /// Returns `true` if the client has told that it follows no redirects, and followed none.
-    #[must_use]
-    pub(crate) fn follows_none(&self) -> bool {
-        self.has(FOLLOWS_NONE) && !self.is_redirected()
-    }
-
-    /// Returns `true` if a layer below has sent more than one request.
-    #[must_use]
-    pub(crate) fn has_sent(&self) -> bool {
-        self.has(SENT)
-    }
-
-    /// Returns `true` if a layer below has asked something since [`take_asked`](Self::take_asked).
-    #[inline(always)]
-    pub(crate) fn is_asked(&self) -> bool {
-        self.has(ASKED)
-    }
-
-    /// Forgets that a layer below has asked something. Returns `true` if one had.
-    pub(crate) fn take_asked(&self) -> bool {
-        self.0.fetch_and(!ASKED, Ordering::Relaxed) & ASKED != 0
-    }
-
-    #[inline]
-    fn has(&self, flag: u8) -> bool {
-        self.0.load(Ordering::Relaxed) & flag != 0
-    }
+#[inline]
+pub(crate) fn polled(flags: &AtomicU8, layer: Option<LayerId>) -> PollGuard<'_> {
+    let before = POLLED.get();
+    POLLED.set(PolledAttempt {
+        outermost: before.outermost.or(layer),
+        replies: true,
+        // What an earlier inner attempt has done is not done by this one.
+        flags: 0,
+    });
+    PollGuard { flags, before }
 }
 
 /// A guard that restores the mark of the outer attempt when it is dropped.
 #[derive(Debug)]
 pub(crate) struct PollGuard<'a> {
-    attempt: &'a AttemptFlags,
+    flags: &'a AtomicU8,
     before: PolledAttempt,
 }
 
@@ -165,7 +121,7 @@ impl Drop for PollGuard<'_> {
     fn drop(&mut self) {
         let flags = POLLED.get().flags;
         if flags != 0 {
-            self.attempt.0.fetch_or(flags, Ordering::Relaxed);
+            self.flags.fetch_or(flags, Ordering::Relaxed);
         }
         // The outer attempt has done everything that an inner one has. A question is for the innermost alone.
         POLLED.set(PolledAttempt {
@@ -181,55 +137,57 @@ mod tests {
 
     const LAYER: LayerId = LayerId::MIN;
 
+    fn has(attempt: &AtomicU8, flag: u8) -> bool {
+        attempt.load(Ordering::Relaxed) & flag != 0
+    }
+
     #[test]
     fn every_attempt_around_a_request_is_told_of_it() {
-        let attempts = [(); 3].map(|()| AttemptFlags::default());
+        let attempts = [(); 3].map(|()| AtomicU8::default());
         let [around, within, later] = &attempts;
-        let outer = around.polled(Some(LAYER));
-        let inner = within.polled(Some(LAYER));
+        let outer = polled(around, Some(LAYER));
+        let inner = polled(within, Some(LAYER));
         sent();
         drop(inner);
-        drop(later.polled(Some(LAYER)));
+        drop(polled(later, Some(LAYER)));
         drop(outer);
-        assert_eq!(
-            attempts.each_ref().map(AttemptFlags::has_sent),
-            [true, true, false]
-        );
-        assert!(!around.is_redirected());
+        let has_sent = attempts.each_ref().map(|attempt| has(attempt, SENT));
+        assert_eq!(has_sent, [true, true, false]);
+        assert!(!has(around, REDIRECTED));
     }
 
     #[test]
     fn outside_of_an_attempt_nobody_is_told() {
         sent();
-        let attempt = AttemptFlags::default();
-        drop(attempt.polled(Some(LAYER)));
+        let attempt = AtomicU8::default();
+        drop(polled(&attempt, Some(LAYER)));
         sent();
-        assert!(!attempt.has_sent() && outermost().is_none());
+        assert!(!has(&attempt, SENT) && outermost().is_none());
     }
 
     #[test]
     fn a_question_is_for_the_innermost_attempt() {
         assert!(ask().is_none());
-        let attempts = [(); 2].map(|()| AttemptFlags::default());
+        let attempts = [(); 2].map(|()| AtomicU8::default());
         let [around, within] = &attempts;
-        let outer = around.polled(Some(LAYER));
-        let inner = within.polled(None);
+        let outer = polled(around, Some(LAYER));
+        let inner = polled(within, None);
         let asked = ask().unwrap();
         drop(inner);
-        assert!(within.take_asked() && !within.take_asked());
+        assert!(has(within, ASKED));
         for question in take_questions() {
             question.reply(Default::default());
         }
         assert!(asked.handle().is_some());
         drop(outer);
-        assert!(!around.take_asked());
+        assert!(!has(around, ASKED));
     }
 
     #[test]
     fn the_mark_ends_with_the_poll_even_by_a_panic() {
-        let attempt = AttemptFlags::default();
+        let attempt = AtomicU8::default();
         let polled = std::panic::catch_unwind(|| {
-            let _guard = attempt.polled(Some(LAYER));
+            let _guard = polled(&attempt, Some(LAYER));
             assert!(outermost().is_some());
             std::panic::resume_unwind(Box::new(()));
         });
