@@ -147,12 +147,7 @@ impl fmt::Debug for ErrorBody {
 
 /// A list of values of different types, which only grows. A clone begins anew.
 #[derive(Default)]
-struct KeptValues(OnceLock<Box<KeptValue>>);
-
-struct KeptValue {
-    value: Box<dyn Any + Send + Sync>,
-    next: KeptValues,
-}
+struct KeptValues(OnceLock<Box<(Box<dyn Any + Send + Sync>, KeptValues)>>);
 
 impl KeptValues {
     fn get_or_make<T: Send + Sync + 'static>(&self, make: impl Fn() -> T) -> &T {
@@ -166,17 +161,16 @@ impl KeptValues {
     }
 
     fn find<T: 'static>(&self) -> Option<&T> {
-        let kept = self.0.get()?;
-        kept.value.downcast_ref().or_else(|| kept.next.find())
+        let (value, rest) = &**self.0.get()?;
+        value.downcast_ref().or_else(|| rest.find())
     }
 
     fn push(&self, value: Box<dyn Any + Send + Sync>) {
-        let next = Self::default();
-        let (mut last, mut new) = (self, Box::new(KeptValue { value, next }));
+        let (mut last, mut new) = (self, Box::new((value, Self::default())));
         while let Err(taken) = last.0.set(new) {
             new = taken;
             if let Some(kept) = last.0.get() {
-                last = &kept.next;
+                last = &kept.1;
             }
         }
     }
