@@ -6,23 +6,26 @@ mod keys;
 mod recipes;
 mod tables;
 
+use crate::hedge::{Hedge, HedgeLayer};
 use crate::policy::{DelaySource, ResumeFailure};
 use crate::report::{MetricsObserver, Observer};
 use crate::testing::{ManualRuntime, Script};
 use crate::tower::RetryLayer;
 use crate::{Class, ErrorKind, Outcome, Reach, RetryPolicy, StopReason};
 use futures_util::FutureExt;
-use http_retry_core::adapter::{DownloadRecorder, HedgeRecorder, ReportRecorder, Subject};
+use http::StatusCode;
+use http_retry_core::adapter::{DownloadRecorder, Rewrite, RewriteBody, Subject};
 use http_retry_core::report::TextCut;
 use metrics::with_local_recorder;
 use metrics_util::MetricKind;
 use metrics_util::debugging::{DebuggingRecorder, Snapshotter};
 use std::collections::BTreeSet;
+use std::fmt::Debug;
 use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 use tables::{table, words};
-use tower::{Layer, ServiceExt};
+use tower::{Layer, Service, ServiceExt};
 
 const GUIDE: &str = include_str!("guide.md");
 const REFERENCE: &str = include_str!("config.md");
@@ -141,12 +144,7 @@ fn measured() -> BTreeSet<Metric> {
     let snapshotter = recorder.snapshotter();
     with_local_recorder(&recorder, || {
         let server = Script::new().status(503).status(200);
-        let layer = RetryLayer::new(RetryPolicy::background())
-            .runtime(ManualRuntime::new())
-            .observer(MetricsObserver::new());
-        let request = http::Request::new(String::new());
-        let sent = layer.layer(server).oneshot(request).now_or_never();
-        assert_eq!(sent.unwrap().unwrap().status(), 200);
+        send(&observed(RetryPolicy::background()).layer(server));
         rare_events();
     });
     of(&snapshotter)
@@ -154,20 +152,55 @@ fn measured() -> BTreeSet<Metric> {
 
 /// The events that a plain request with one retry does not bring.
 fn rare_events() {
+    // The quota is spent, so the second request waits at the gate.
+    let spent = Script::new().status(200);
+    let spent = spent.header("x-ratelimit-remaining", "0");
+    let spent = spent.header("x-ratelimit-reset", "1").status(200);
+    let gated = observed(RetryPolicy::rate_limited()).layer(spent);
+    send(&gated);
+    send(&gated);
+    let halves = RetryPolicy::background().to_builder().rewrite(Halve);
+    let server = Script::new().status(413).status(200);
+    send(&observed(halves.build().unwrap()).layer(server));
+    let hedge = Hedge::after(Duration::from_secs(1));
+    let hedges = HedgeLayer::alone(hedge, RetryPolicy::background(), ManualRuntime::new());
+    let hedges = hedges.unwrap().observer(MetricsObserver::new());
+    send(&hedges.layer(Script::new().hang().status(200)));
     let observers: Arc<[Arc<dyn Observer>]> = Arc::new([Arc::new(MetricsObserver::new())]);
-    let subject = || Subject {
-        service: Arc::default(),
-        authority: Arc::default(),
-        method: None,
-        default_port: None,
-    };
-    let mut request = ReportRecorder::new(subject(), Arc::clone(&observers), None, Duration::ZERO);
-    request.waited_at_the_gate(Duration::from_secs(1), Duration::from_secs(1));
-    request.text_was_cut(TextCut::new(2, 1), Duration::ZERO);
-    let hedge = HedgeRecorder::new(subject(), Arc::clone(&observers), (None, 1));
-    hedge.sent(2, Duration::ZERO, Duration::ZERO);
-    let download = DownloadRecorder::new(subject(), observers);
+    let download = DownloadRecorder::new(Subject::default(), observers);
     download.interrupted((1, 2), None, (ResumeFailure::Changed, None), Duration::ZERO);
+}
+
+fn observed(policy: RetryPolicy) -> RetryLayer {
+    RetryLayer::new(policy)
+        .runtime(ManualRuntime::new())
+        .observer(MetricsObserver::new())
+}
+
+/// Sends a request, which succeeds.
+fn send<S, B>(client: &S)
+where
+    S: Service<http::Request<String>, Response = http::Response<B>, Error: Debug> + Clone,
+{
+    let request = http::Request::put("http://api.example/");
+    let request = request.body("ab".to_owned()).unwrap();
+    let sent = client.clone().oneshot(request).now_or_never();
+    assert_eq!(sent.unwrap().unwrap().status(), 200);
+}
+
+/// Sends half of a text that is too long.
+struct Halve;
+
+impl Rewrite for Halve {
+    fn after(&self, outcome: &Outcome<'_>) -> Option<RewriteBody> {
+        (outcome.status() == Some(StatusCode::PAYLOAD_TOO_LARGE)).then(|| {
+            let rewrite: RewriteBody = Box::new(|_, body| {
+                let half = body.get(..body.len() / 2)?;
+                Some((half.to_vec(), TextCut::new(body.len(), half.len())))
+            });
+            rewrite
+        })
+    }
 }
 
 fn of(snapshotter: &Snapshotter) -> BTreeSet<Metric> {

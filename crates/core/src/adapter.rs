@@ -6,15 +6,14 @@
 //! [`RetryBudget`](crate::budget::RetryBudget), and nothing from here.
 
 pub use crate::attempt::asked::{AskedAttempt, AttemptTerms, ask_attempt};
-pub use crate::attempt::copies::{CopyEnd, CopyJudge, CopyRefusal};
+pub use crate::attempt::copies::{CopyEnd, CopyJudge, CopyRefusal, PaidCopy};
 pub use crate::attempt::mark::follows_no_redirects;
 pub use crate::budget::bucket::BudgetTerms;
 pub use crate::budget::ext::BudgetExt;
-pub use crate::budget::payment::{PaymentResult, TakenTokens};
+pub use crate::budget::payment::PaymentResult;
 pub use crate::budget::services::Budgets;
 pub use crate::exchange::Exchange;
 pub use crate::exchange::engine::{DownloadLimits, DrainLimit, Engine, Routes, SaveOptions};
-pub use crate::exchange::gates::HeldGates;
 pub use crate::exchange::head::{Head, Kept};
 pub use crate::exchange::settings::{Operation, RequestSettings, RestOfDownload};
 pub use crate::exchange::todo::{
@@ -43,7 +42,7 @@ pub use crate::policy::rules::predicate::{all_hold, any_holds, joined};
 pub use crate::policy::rules::rule::check_name;
 pub use crate::policy::session::ext::SessionExt;
 pub use crate::policy::verdict::bare_name;
-pub use crate::report::recorder::{DownloadRecorder, HedgeRecorder, ReportRecorder, Subject};
+pub use crate::report::recorder::{DownloadRecorder, Subject};
 pub use crate::report::span::warn_of_setting;
 pub use crate::route::failover::Rebase;
 pub use crate::route::host_map::HostMap;

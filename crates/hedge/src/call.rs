@@ -3,8 +3,10 @@
 use crate::layer::HedgeLayer;
 use crate::race::{Next, Race};
 use crate::request::{CopyRequest, ResponseHead};
-use crate::terms::{Terms, Ticket};
-use http_retry_core::adapter::{AskedAttempt, CopyEnd, CopyRefusal, RequestSettings, ask_attempt};
+use crate::terms::Terms;
+use http_retry_core::adapter::{
+    AskedAttempt, CopyEnd, CopyRefusal, PaidCopy, RequestSettings, ask_attempt,
+};
 use http_retry_core::attempt::AttemptHandle;
 use http_retry_core::runtime::Sleep;
 use pin_project_lite::pin_project;
@@ -50,10 +52,10 @@ struct Call<S: Service<Q>, Q: CopyRequest> {
     saved: Q::Saved,
     is_first_running: bool,
     /// A hedge that is paid for, while the service readies itself.
-    next: Option<Ticket>,
-    copies: Vec<(Ticket, Pin<Box<S::Future>>)>,
+    next: Option<PaidCopy>,
+    copies: Vec<(PaidCopy, Pin<Box<S::Future>>)>,
     /// The hedges whose result is not the caller's.
-    lost: Vec<Ticket>,
+    lost: Vec<PaidCopy>,
     /// The refusals that no layer above sees, for the gate.
     refusals: Vec<CopyRefusal>,
     kept: Option<(Output<S, Q>, Option<CopyRefusal>)>,
@@ -141,7 +143,7 @@ where
             let request = (&self.settings, &*head);
             let terms = Terms::new(attempt, request, &self.layer, Q::MAY_FOLLOW)?;
             if let Some((hedges, wait)) = terms.hedges() {
-                self.race.allow(hedges, wait, terms.started);
+                self.race.allow(hedges, wait, terms.judge.started());
             }
             self.terms = Some(Arc::new(terms));
         }
@@ -221,7 +223,7 @@ where
     }
 
     /// Takes the result of a copy. Returns what goes to the caller, if anything does yet.
-    fn ended(&mut self, output: Output<S, Q>, ticket: Option<Ticket>) -> Option<Output<S, Q>> {
+    fn ended(&mut self, output: Output<S, Q>, ticket: Option<PaidCopy>) -> Option<Output<S, Q>> {
         let Some(terms) = self.terms() else {
             // It is the first copy, since the attempt has not replied yet.
             return Some(output);
@@ -233,13 +235,13 @@ where
         let head = output.as_ref().ok().map(ResponseHead::head);
         let (end, refusal) = terms.judge.judge(head);
         if matches!(end, CopyEnd::Success | CopyEnd::Permanent) {
-            let sent = ticket.as_ref().and_then(|ticket| ticket.sent);
-            terms.record(Some(terms.since(sent.unwrap_or(terms.started))));
+            let sent = ticket.as_ref().and_then(PaidCopy::sent);
+            terms.record(Some(terms.since(sent.unwrap_or(terms.judge.started()))));
         }
         let next = self.race.ended(end);
         if next == Next::Return {
             if end == CopyEnd::Success {
-                terms.deposit();
+                terms.judge.deposit();
             }
             self.settle(ticket);
             return Some(output);
@@ -265,7 +267,7 @@ where
 
     /// Ends the race: tells the gate and the observers of the copies whose result is not the caller's. That of the
     /// caller's is left to the retry layer.
-    fn settle(&mut self, winner: Option<Ticket>) {
+    fn settle(&mut self, winner: Option<PaidCopy>) {
         self.record_slow();
         self.is_first_running = false;
         self.next = None;
@@ -296,8 +298,8 @@ impl<S: Service<Q>, Q: CopyRequest> Call<S, Q> {
         let (Some(terms), Some(wait)) = (&self.terms, self.race.wait()) else {
             return;
         };
-        let first = self.is_first_running.then_some(terms.started);
-        let hedges = self.copies.iter().filter_map(|(ticket, _)| ticket.sent);
+        let first = self.is_first_running.then_some(terms.judge.started());
+        let hedges = self.copies.iter().filter_map(|(ticket, _)| ticket.sent());
         let slow = first
             .into_iter()
             .chain(hedges)

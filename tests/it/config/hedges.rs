@@ -61,7 +61,7 @@ fn a_route_has_hedges_of_its_own() {
     let said = "{version: 1, services: {a: {match: {host: api.example}, hedge: on, \
                 routes: [{name: r, match: {path: /x}, hedge: off}]}}}";
     let found = policy(&config(said), Some("a"), Some("r"));
-    assert_eq!(found.hedging().map(|hedge| hedge.max_copies()), Some(0));
+    assert_eq!(found.hedging().map(|hedge| hedge.max), Some(0));
 }
 
 #[test]

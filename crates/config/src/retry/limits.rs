@@ -187,17 +187,13 @@ impl Hedging {
     /// Returns its text in an explanation.
     pub(crate) fn to_text(self) -> String {
         let Self(hedge) = self;
-        let after = match hedge.delay() {
-            _ if hedge.max_copies() == 0 => return "off".to_owned(),
+        let after = match hedge.after {
+            _ if hedge.max == 0 => return "off".to_owned(),
             HedgeAfter::Percentile(percent) => format!("p{percent}"),
             HedgeAfter::Delay(delay) => duration_text(delay),
             _ => String::new(),
         };
-        format!(
-            "after {after}, max {}, cost {}",
-            hedge.max_copies(),
-            hedge.tokens()
-        )
+        format!("after {after}, max {}, cost {}", hedge.max, hedge.cost)
     }
 }
 

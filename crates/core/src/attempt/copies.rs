@@ -1,27 +1,44 @@
 //! The copies of one request that a layer below its attempt sends: if they may be sent, which gates they pass, and what
 //! their responses mean.
 
-use super::asked::AttemptTerms;
+use super::{AttemptHandle, mark};
+use crate::budget::ext::BudgetExt;
+use crate::budget::{RetryBudget, TakenTokens};
 use crate::exchange::engine::Engine;
-use crate::exchange::gates::HeldGates;
+use crate::exchange::gates::HeldPermit;
 use crate::exchange::head::Head;
+use crate::exchange::settings::RequestSettings;
+use crate::gate::state::CallEnd;
 use crate::gate::{GateKey, GateQuota};
 use crate::policy::ext::PolicyExt;
 use crate::policy::session::ext::SessionExt;
-use crate::policy::{Class, Outcome, RequestFacts, RequestLine, RetryOverride, RetrySession};
+use crate::policy::{
+    Class, Decimal, Hedge, Outcome, RequestFacts, RequestLine, RetryOverride, RetrySession,
+};
+use crate::report::{RetryEventKind, Subject};
 use crate::route::Route;
+use crate::runtime::Runtime;
 use http::{HeaderMap, StatusCode};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The judge of the copies of one request.
+/// The judge of the copies of one request: it knows who pays, which gates they pass, what may be sent twice, and who is
+/// told.
 pub struct CopyJudge {
+    attempt: AttemptHandle,
     engine: Arc<Engine>,
     route: Arc<Route>,
     gate: Option<GateKey>,
     request: RequestLine,
     session: RetrySession,
     is_wanted: bool,
+    subject: Subject,
+    budget: RetryBudget,
+    started: Duration,
+    /// The number of the call, if anybody observes it, and that of the attempt.
+    numbers: (Option<u64>, u32),
+    /// `true` if no retry layer counts a success.
+    is_alone: bool,
 }
 
 /// The meaning of a copy's result.
@@ -46,28 +63,66 @@ pub struct CopyRefusal {
 }
 
 impl CopyJudge {
-    /// Creates the judge of a request with this head, whose body can be copied.
+    /// Creates the judge of a request with this head, whose body can be copied. Its first copy is sent now. Returns
+    /// `None` if the attempt has no terms.
     #[must_use]
-    pub fn new(terms: &AttemptTerms, head: &impl Head) -> Self {
+    pub fn new(
+        attempt: &AttemptHandle,
+        settings: &RequestSettings,
+        head: &impl Head,
+    ) -> Option<Self> {
+        let terms = attempt.terms()?;
         let (engine, route) = (Arc::clone(&terms.engine), Arc::clone(&terms.route));
         let policy = route.policy();
         let keyed = head.has_own_key(policy);
         let request = head.line().keyed(keyed);
-        let session = policy.session(head.facts().keyed(keyed), engine.runtime.now());
+        let started = engine.runtime.now();
+        let session = policy.session(head.facts().keyed(keyed), started);
         let mut session = match &terms.overrides {
             Some(own) => session.with_override(own),
             None => session,
         };
         session.set_request(Some(head.method().clone()), None);
         let overrides = terms.overrides.as_ref();
-        Self {
+        let subject = settings.subject(&route, Some(head));
+        Some(Self {
+            attempt: attempt.clone(),
             is_wanted: overrides.is_none_or(RetryOverride::may_hedge),
             gate: terms.gate_key,
+            budget: engine.budget_of(&route, || Arc::clone(&subject.service)),
+            numbers: (terms.call, terms.number),
+            is_alone: terms.is_alone,
+            subject,
+            started,
             request,
             session,
             engine,
             route,
-        }
+        })
+    }
+
+    /// Returns the runtime of the attempt.
+    #[must_use]
+    pub fn runtime(&self) -> &Arc<dyn Runtime> {
+        &self.engine.runtime
+    }
+
+    /// Returns the time at which the first copy was sent.
+    #[must_use]
+    pub fn started(&self) -> Duration {
+        self.started
+    }
+
+    /// Returns the name of the request's service: that of its route, or its host and port.
+    #[must_use]
+    pub fn service(&self) -> &Arc<str> {
+        &self.subject.service
+    }
+
+    /// Returns the policy's setting on copies, if it has one.
+    #[must_use]
+    pub fn hedging(&self) -> Option<Hedge> {
+        self.route.policy().hedging()
     }
 
     /// Returns `true` if a copy may be sent before the outcome of the first is known: if the policy's
@@ -82,11 +137,34 @@ impl CopyJudge {
         self.is_wanted && is_safe && self.session.may_send_twice()
     }
 
-    /// Takes a place at each gate of the request for one copy. Returns `None` if one of them does not admit it at once.
+    /// Pays for the copy with this number, of which the first request is 1. Returns `None` if a gate of the request does
+    /// not admit it at once, or if the budget has too few tokens.
     #[must_use]
-    pub fn enter_gates(&self) -> Option<HeldGates> {
+    pub fn pay(self: &Arc<Self>, number: u32, tokens: Decimal) -> Option<PaidCopy> {
         let at_once = self.route.policy().obeys_quotas_at_once();
-        HeldGates::enter(&self.engine, (self.gate, &self.request), at_once)
+        let permits = self
+            .engine
+            .enter_gates((self.gate, &self.request), at_once)?;
+        Some(PaidCopy {
+            tokens: Some(self.budget.take(tokens, self.runtime().now())?),
+            judge: Arc::clone(self),
+            number,
+            permits,
+            sent: None,
+        })
+    }
+
+    /// Counts a success, if no retry layer does.
+    pub fn deposit(&self) {
+        if self.is_alone {
+            self.budget.deposit(self.runtime().now());
+        }
+    }
+
+    fn tell(&self, at: Duration, kind: RetryEventKind<'_>) {
+        let (call, _) = self.numbers;
+        self.subject
+            .emit(&self.engine.observers, (call, None), at, kind);
     }
 
     /// Judges the result of a copy by the head of its response; an error has none. Returns also what its gate is to
@@ -117,6 +195,76 @@ impl CopyJudge {
                 });
                 (CopyEnd::Refused, refusal)
             }
+        }
+    }
+}
+
+/// A copy that is paid for: it holds tokens of the budget and a place at each gate of the request. Dropped unsent, it gives
+/// all of it back; dropped later, it leaves the gates.
+pub struct PaidCopy {
+    judge: Arc<CopyJudge>,
+    number: u32,
+    /// `None` once they are spent.
+    tokens: Option<TakenTokens>,
+    permits: Vec<HeldPermit>,
+    sent: Option<Duration>,
+}
+
+impl PaidCopy {
+    /// Spends the tokens, and tells the attempt and the observers. Returns the time. Call it right before the copy is
+    /// sent.
+    pub fn send(&mut self) -> Duration {
+        if let Some(tokens) = self.tokens.take() {
+            tokens.spend();
+        }
+        let judge = &self.judge;
+        let now = judge.runtime().now();
+        self.sent = Some(now);
+        judge.attempt.copy_sent();
+        // Also for an outer attempt, which may have no handle here.
+        mark::sent();
+        let (_, attempt) = judge.numbers;
+        let kind = RetryEventKind::HedgeSent {
+            attempt,
+            copy: self.number,
+            after: now.saturating_sub(judge.started),
+        };
+        judge.tell(now, kind);
+        now
+    }
+
+    /// Returns the time at which it was sent, if it was.
+    #[must_use]
+    pub fn sent(&self) -> Option<Duration> {
+        self.sent
+    }
+
+    /// Tells the observers that the response to this copy goes to the caller, or that it does not.
+    pub fn tell(&self, has_won: bool) {
+        let judge = &self.judge;
+        let now = judge.runtime().now();
+        let (copy, after) = (self.number, now.saturating_sub(judge.started));
+        let (_, attempt) = judge.numbers;
+        let kind = if has_won {
+            RetryEventKind::HedgeWon {
+                attempt,
+                copy,
+                after,
+            }
+        } else {
+            RetryEventKind::HedgeLost {
+                attempt,
+                copy,
+                after,
+            }
+        };
+        judge.tell(now, kind);
+    }
+
+    /// Reports a refusal to the service's gate, in the place of this copy's end.
+    pub fn refused(mut self, refusal: CopyRefusal) {
+        if let Some(of_service) = self.permits.first_mut() {
+            of_service.end(CallEnd::Refused(refusal.asked), refusal.quota);
         }
     }
 }

@@ -6,7 +6,6 @@ use super::progress::Progress;
 use super::retry::Awaited;
 use super::settings::Operation;
 use super::todo::Todo;
-use crate::attempt::copies::CopyRefusal;
 use crate::gate::ext::GateExt;
 use crate::gate::map::{Hold, Permit};
 use crate::gate::state::{CallEnd, CallKind, GateRequest, Passed};
@@ -20,7 +19,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 /// The right to send one attempt. Dropping it reports to the gate that the attempt is over.
-pub(super) struct HeldPermit {
+pub(crate) struct HeldPermit {
     pub(super) engine: Arc<Engine>,
     /// `None` if no gate applies or the gate has no slot for its key, and after the end was reported.
     pub(super) inner: Option<Permit>,
@@ -28,7 +27,7 @@ pub(super) struct HeldPermit {
 
 impl HeldPermit {
     #[inline]
-    pub(super) fn new(engine: Arc<Engine>, inner: Option<Permit>) -> Self {
+    pub(crate) fn new(engine: Arc<Engine>, inner: Option<Permit>) -> Self {
         Self { engine, inner }
     }
 
@@ -53,7 +52,7 @@ impl HeldPermit {
 
     /// Reports the end of the attempt.
     #[inline(always)]
-    pub(super) fn end(&mut self, end: CallEnd, quota: Option<GateQuota>) {
+    pub(crate) fn end(&mut self, end: CallEnd, quota: Option<GateQuota>) {
         if let Some(permit) = self.inner.take() {
             let Engine { gate, runtime, .. } = &*self.engine;
             gate.end(&permit, end, quota, &**runtime);
@@ -75,37 +74,6 @@ impl HeldPermit {
 impl Drop for HeldPermit {
     fn drop(&mut self) {
         self.end(CallEnd::Other, None);
-    }
-}
-
-/// The places of a copy at the gates of its request. Dropping them reports that the copy is over.
-pub struct HeldGates(Vec<HeldPermit>);
-
-impl HeldGates {
-    /// Takes a place at a gate, if there is one, and at those of narrower limits of the request, if all of them admit it
-    /// at once, which is while nothing is refused. Returns `None` otherwise.
-    pub(crate) fn enter(
-        engine: &Arc<Engine>,
-        (key, request): (Option<GateKey>, &RequestLine),
-        quotas_at_once: bool,
-    ) -> Option<Self> {
-        let Some(key) = key else {
-            return Some(Self(Vec::new()));
-        };
-        let (gate, now) = (&engine.gate, engine.runtime.now());
-        let keys = std::iter::once(key).chain(gate.narrower((key, request), now));
-        let places = keys.map(|key| {
-            let permit = gate.enter(key, now, quotas_at_once).ok()?;
-            Some(HeldPermit::new(Arc::clone(engine), permit))
-        });
-        Some(Self(places.collect::<Option<_>>()?))
-    }
-
-    /// Reports to the service's gate that a copy was refused whose response no layer above sees.
-    pub fn refused(mut self, refusal: CopyRefusal) {
-        if let Some(of_service) = self.0.first_mut() {
-            of_service.end(CallEnd::Refused(refusal.asked), refusal.quota);
-        }
     }
 }
 
@@ -317,6 +285,25 @@ impl Engine {
             return key;
         }
         self.gate_key_of(route, (key, &operation.service), || None)
+    }
+
+    /// Takes a place at a gate, if there is one, and at those of narrower limits of the request, if all of them admit a
+    /// call at once, which is while nothing is refused. Returns `None` otherwise.
+    pub(crate) fn enter_gates(
+        self: &Arc<Self>,
+        (key, request): (Option<GateKey>, &RequestLine),
+        quotas_at_once: bool,
+    ) -> Option<Vec<HeldPermit>> {
+        let Some(key) = key else {
+            return Some(Vec::new());
+        };
+        let (gate, now) = (&self.gate, self.runtime.now());
+        let keys = std::iter::once(key).chain(gate.narrower((key, request), now));
+        let permits = keys.map(|key| {
+            let permit = gate.enter(key, now, quotas_at_once).ok()?;
+            Some(HeldPermit::new(Arc::clone(self), permit))
+        });
+        permits.collect()
     }
 }
 

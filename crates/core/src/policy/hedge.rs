@@ -18,11 +18,16 @@ use std::time::Duration;
 /// let fixed = Hedge::after(Duration::from_millis(200)).max(2);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Hedge {
-    after: HedgeAfter,
-    max: u32,
-    cost: Decimal,
-    min_samples: u32,
+    /// The time after which a copy follows the one before.
+    pub after: HedgeAfter,
+    /// The most copies that an attempt sends besides its first request; 0 turns hedging off.
+    pub max: u32,
+    /// The price of a copy, in tokens of the retry budget.
+    pub cost: Decimal,
+    /// The number of responses before which a percentile is not known.
+    pub min_samples: u32,
 }
 
 /// The time after which a copy follows the one before it.
@@ -87,30 +92,6 @@ impl Hedge {
             min_samples: responses,
             ..self
         }
-    }
-
-    /// Returns the time after which a copy follows the one before.
-    #[must_use]
-    pub fn delay(&self) -> HedgeAfter {
-        self.after
-    }
-
-    /// Returns the most copies that an attempt sends besides its first request.
-    #[must_use]
-    pub fn max_copies(&self) -> u32 {
-        self.max
-    }
-
-    /// Returns the price of a copy in tokens.
-    #[must_use]
-    pub fn tokens(&self) -> Decimal {
-        self.cost
-    }
-
-    /// Returns the number of responses before which a percentile is not known.
-    #[must_use]
-    pub fn least_samples(&self) -> u32 {
-        self.min_samples
     }
 
     /// Checks the setting. The `build` of a policy does it too.

@@ -202,7 +202,7 @@ impl<'a> Sources<'a> {
             .first
             .hedge
             .as_ref()
-            .map_or(1, |hedge| u64::from(hedge.max_copies()).saturating_add(1));
+            .map_or(1, |hedge| u64::from(hedge.max).saturating_add(1));
         WorstCase {
             attempts,
             requests: attempts.map(|attempts| attempts.saturating_mul(copies)),

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The unfinished report of one request, and its observers.
-pub struct ReportRecorder {
+pub(crate) struct ReportRecorder {
     /// The number of the call in this process.
     call: u64,
     subject: Subject,
@@ -42,7 +42,7 @@ pub struct ReportRecorder {
 
 impl ReportRecorder {
     /// Creates a recorder of one request that started at `started`. The report goes to the slot, if there is one.
-    pub fn new(
+    pub(crate) fn new(
         subject: Subject,
         observers: Arc<[Arc<dyn Observer>]>,
         slot: Option<ReportSlot>,
@@ -198,7 +198,7 @@ impl ReportRecorder {
     }
 
     /// Reports that the request waited at the gate.
-    pub fn waited_at_the_gate(&mut self, waited: Duration, at: Duration) {
+    pub(crate) fn waited_at_the_gate(&mut self, waited: Duration, at: Duration) {
         self.delay = match self.delay_source {
             // The wait was before the first attempt, which has no delay.
             None => waited,
@@ -210,7 +210,7 @@ impl ReportRecorder {
     }
 
     /// Reports that the request's text was cut.
-    pub fn text_was_cut(&mut self, cut: TextCut, at: Duration) {
+    pub(crate) fn text_was_cut(&mut self, cut: TextCut, at: Duration) {
         self.cut = Some(cut);
         self.emit(at, RetryEventKind::TextCut(cut));
     }
@@ -276,7 +276,7 @@ pub struct Subject {
 
 impl Subject {
     /// Sends an event of a request for the service to observers.
-    fn emit(
+    pub(crate) fn emit(
         &self,
         observers: &[Arc<dyn Observer>],
         (call, error): (Option<u64>, Option<&(dyn Error + 'static)>),
@@ -322,70 +322,6 @@ impl Subject {
         // `parse` alone accepts a sign, as in `+80`.
         let port = port.parse().ok().filter(|_| is_digits)?;
         Some((host, port))
-    }
-}
-
-/// The recorder of the hedges of one attempt: its service, and the observers of its events.
-pub struct HedgeRecorder {
-    subject: Subject,
-    observers: Arc<[Arc<dyn Observer>]>,
-    call: Option<u64>,
-    attempt: u32,
-}
-
-impl HedgeRecorder {
-    /// Creates a recorder that reports to these observers, for the attempt with this number in the call with this
-    /// number, if anybody observes it.
-    pub fn new(
-        subject: Subject,
-        observers: Arc<[Arc<dyn Observer>]>,
-        (call, attempt): (Option<u64>, u32),
-    ) -> Self {
-        Self {
-            subject,
-            observers,
-            call,
-            attempt,
-        }
-    }
-
-    /// Reports that a copy is about to be sent. The first hedge is copy 2; `after` is the time since the first copy was
-    /// sent.
-    pub fn sent(&self, copy: u32, after: Duration, now: Duration) {
-        let attempt = self.attempt;
-        let kind = RetryEventKind::HedgeSent {
-            attempt,
-            copy,
-            after,
-        };
-        self.emit(now, kind);
-    }
-
-    /// Reports that the response to a hedge goes up to the caller.
-    pub fn won(&self, copy: u32, after: Duration, now: Duration) {
-        let attempt = self.attempt;
-        let kind = RetryEventKind::HedgeWon {
-            attempt,
-            copy,
-            after,
-        };
-        self.emit(now, kind);
-    }
-
-    /// Reports that a hedge was sent in vain.
-    pub fn lost(&self, copy: u32, after: Duration, now: Duration) {
-        let attempt = self.attempt;
-        let kind = RetryEventKind::HedgeLost {
-            attempt,
-            copy,
-            after,
-        };
-        self.emit(now, kind);
-    }
-
-    fn emit(&self, at: Duration, kind: RetryEventKind<'_>) {
-        self.subject
-            .emit(&self.observers, (self.call, None), at, kind);
     }
 }
 
