@@ -16,7 +16,8 @@ struct ByBody;
 
 impl Classify for ByBody {
     fn reads_body(&self, outcome: &Outcome<'_>) -> bool {
-        outcome.status() == Some(StatusCode::TOO_MANY_REQUESTS)
+        let status = outcome.status();
+        status == Some(StatusCode::TOO_MANY_REQUESTS) || status == Some(StatusCode::BAD_REQUEST)
     }
 
     fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
@@ -165,5 +166,28 @@ async fn a_body_that_asks_for_longer_than_its_head_is_heard() {
         assert_eq!(client.once("/others").await, Some(200));
         let waited = begun.elapsed();
         assert!(waited > ASKED * 2 - SECOND * 5, "{stack:?}: {waited:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_that_only_the_body_shows_closes_the_gate() {
+    for stack in STACKS {
+        let server = Server::new(|path, _| match path {
+            "/limited" => Answer {
+                headers: vec![("retry-after", "300")],
+                body: "account",
+                ..Answer::status(400)
+            },
+            _ => Answer::status(200),
+        });
+        let client = Client::new(stack, policy(), &server);
+        // With the probes, so that nobody goes before the end.
+        for _ in 0..6 {
+            assert_eq!(client.once("/limited").await, Some(400));
+        }
+        let begun = Instant::now();
+        assert_eq!(client.once("/others").await, Some(200));
+        let waited = begun.elapsed();
+        assert!(waited > ASKED - SECOND * 5, "{stack:?}: {waited:?}");
     }
 }

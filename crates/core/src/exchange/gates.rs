@@ -194,9 +194,11 @@ impl Progress {
 
     /// Reports a refusal that the head of a response shows to the service's gate, which need not wait for the body.
     pub(super) fn hold_at_the_gate(&mut self, outcome: &Outcome<'_>) {
-        if let (Some(refusal), Some(permit)) =
-            (self.session.provisional_refusal(), self.permit.take())
-        {
+        // Without one, the permit stays until the body is judged.
+        let Some(refusal) = self.session.provisional_refusal() else {
+            return;
+        };
+        if let Some(permit) = self.permit.take() {
             let held = permit.hold(refusal.asked, self.route.quota(outcome, self.at));
             self.held = held.map(Box::new);
         }
