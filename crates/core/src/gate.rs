@@ -39,7 +39,7 @@ use crate::runtime::{Runtime, Sleep};
 use controller::{CallNumber, quotient};
 use http::{Extensions, HeaderMap, Method};
 use key::{KeyedBy, MakePeer, NarrowerGates};
-use map::{Counters, GateMap, Hold, Permit, Slot};
+use map::{Counters, GateMap, Permit, Slot};
 use state::{CallEnd, CallKind, GateRequest, KeyState, Passed, WaiterId};
 use std::fmt;
 use std::hash::RandomState;
@@ -254,7 +254,8 @@ impl Gate {
     }
 
     /// Records a refusal whose response must be read before it is judged. It counts like any other, except for its
-    /// quota, until it is confirmed or lifted. Returns `None` if there is no slot for the call any more.
+    /// quota, until [`GateExt::end`](ext::GateExt::end) confirms or lifts it. Returns `None` if there is no slot for the
+    /// call any more.
     #[must_use]
     pub(crate) fn hold(
         &self,
@@ -262,26 +263,28 @@ impl Gate {
         asked: Option<Duration>,
         quota: Option<GateQuota>,
         runtime: &dyn Runtime,
-    ) -> Option<Hold> {
+    ) -> Option<Permit> {
         let slot = self.0.map.slot_of(&permit)?;
         let (map, moment) = (&self.0.map, runtime.moment());
         let call = (permit.permit, permit.is_first);
         map.decide(slot, permit.key, moment, |state, counters| {
             state.hold(counters, call, asked, quota);
         })?;
-        Some(Hold(permit))
+        Some(Permit {
+            is_held: true,
+            ..permit
+        })
     }
 
     /// Records the end of a call whose refusal was held. A refusal counts for good; if its body asks for a longer wait
     /// than its head did, that one counts. Any other end takes the refusal back.
-    pub(crate) fn settle(
+    fn settle(
         &self,
-        hold: &Hold,
+        permit: &Permit,
         end: CallEnd,
         quota: Option<GateQuota>,
         runtime: &dyn Runtime,
     ) {
-        let Hold(permit) = hold;
         if let Some(slot) = self.0.map.slot_of(permit) {
             let (map, moment) = (&self.0.map, runtime.moment());
             map.decide(slot, permit.key, moment, |state, counters| {
@@ -353,6 +356,7 @@ impl GateWait {
             key: self.request.key,
             permit,
             is_first: self.request.kind == CallKind::Newcomer,
+            is_held: false,
             reads_quota_headers: true,
         };
         Poll::Ready(Passed {

@@ -7,7 +7,7 @@ use super::retry::Awaited;
 use super::settings::Operation;
 use super::todo::Todo;
 use crate::gate::ext::GateExt;
-use crate::gate::map::{Hold, Permit};
+use crate::gate::map::Permit;
 use crate::gate::state::{CallEnd, CallKind, GateRequest, Passed};
 use crate::gate::{GateKey, GateQuota, GatedCall};
 use crate::policy::ext::PolicyExt;
@@ -59,44 +59,25 @@ impl HeldPermit {
         }
     }
 
-    /// Reports that the head of the response refuses the attempt, before its body is read.
-    fn hold(mut self, asked: Option<Duration>, quota: Option<GateQuota>) -> Option<HeldRefusal> {
-        let permit = self.inner.take()?;
-        let engine = Arc::clone(&self.engine);
-        let hold = engine.gate.hold(permit, asked, quota, &*engine.runtime)?;
-        Some(HeldRefusal {
-            engine,
-            hold: Some(hold),
-        })
+    /// Records a refusal that counts until its response is judged. If the call is dropped before that, it counts for
+    /// good, as the head of the response said.
+    fn hold(&mut self, asked: Option<Duration>, quota: Option<GateQuota>) {
+        if let Some(permit) = self.inner.take_if(|permit| !permit.is_held) {
+            let Engine { gate, runtime, .. } = &*self.engine;
+            self.inner = gate.hold(permit, asked, quota, &**runtime);
+        }
     }
 }
 
 impl Drop for HeldPermit {
     fn drop(&mut self) {
-        self.end(CallEnd::Other, None);
-    }
-}
-
-/// A refusal that counts at the gate until its response is judged. If the call is dropped before that, it counts for
-/// good, as the head of the response said.
-pub(super) struct HeldRefusal {
-    engine: Arc<Engine>,
-    hold: Option<Hold>,
-}
-
-impl HeldRefusal {
-    /// Reports the end of the attempt by its body: a refusal counts for good, and anything else lifts it.
-    fn end(&mut self, end: CallEnd, quota: Option<GateQuota>) {
-        if let Some(hold) = self.hold.take() {
-            let Engine { gate, runtime, .. } = &*self.engine;
-            gate.settle(&hold, end, quota, &**runtime);
-        }
-    }
-}
-
-impl Drop for HeldRefusal {
-    fn drop(&mut self) {
-        self.end(CallEnd::Refused(None), None);
+        let is_held = self.inner.is_some_and(|permit| permit.is_held);
+        let end = if is_held {
+            CallEnd::Refused(None)
+        } else {
+            CallEnd::Other
+        };
+        self.end(end, None);
     }
 }
 
@@ -194,23 +175,19 @@ impl Progress {
 
     /// Reports a refusal that the head of a response shows to the service's gate, which need not wait for the body.
     pub(super) fn hold_at_the_gate(&mut self, outcome: &Outcome<'_>) {
-        // Without one, the permit stays until the body is judged.
-        let Some(refusal) = self.session.provisional_refusal() else {
-            return;
-        };
-        if let Some(permit) = self.permit.take() {
-            let held = permit.hold(refusal.asked, self.route.quota(outcome, self.at));
-            self.held = held.map(Box::new);
+        let refusal = self.session.provisional_refusal();
+        if let (Some(refusal), Some(permit)) = (refusal, &mut self.permit) {
+            permit.hold(refusal.asked, self.route.quota(outcome, self.at));
+            self.permit.take_if(|permit| permit.inner.is_none());
         }
     }
 
     /// Reports the end of an attempt to its gates. A refusal is reported only to the gate of the limit that was met.
     pub(super) fn end_permits(&mut self, outcome: &Outcome<'_>) {
         let mut narrower = std::mem::take(&mut self.narrower);
-        let (held, permit) = (self.held.take(), self.permit.take());
-        if held.is_none() && permit.is_none() {
+        let Some(mut permit) = self.permit.take() else {
             return;
-        }
+        };
         let at = self.at;
         let refusal = self.session.refusal(outcome, at);
         let narrow = refusal.and_then(|_| self.narrow_gate(outcome));
@@ -222,12 +199,7 @@ impl Progress {
         // That of a narrower limit says nothing about the service.
         let quota = self.route.quota(outcome, at);
         let quota = quota.filter(|_| narrow.is_none());
-        if let Some(mut held) = held {
-            held.end(end, quota);
-        }
-        if let Some(mut permit) = permit {
-            permit.end(end, quota);
-        }
+        permit.end(end, quota);
         if end == CallEnd::Succeeded {
             for (_, own) in &mut narrower {
                 own.end(CallEnd::Succeeded, None);
@@ -251,7 +223,6 @@ impl Progress {
     /// Frees the places of an attempt that is over.
     pub(super) fn leave_gates(&mut self) {
         self.permit = None;
-        self.held = None;
         self.narrower.clear();
     }
 

@@ -2,7 +2,7 @@
 //! what follows from them.
 
 use super::engine::Engine;
-use super::gates::{HeldPermit, HeldRefusal, joined_gate_key};
+use super::gates::{HeldPermit, joined_gate_key};
 use super::head::{Head, Kept};
 use super::retry::{Awaited, CutAttempt, Limit, MovedFrom};
 use super::settings::Unsaved;
@@ -49,8 +49,6 @@ pub(super) struct Progress {
     pub(super) gate_key: GateKey,
     /// The right to send the attempt under way.
     pub(super) permit: Option<HeldPermit>,
-    /// The refusal of the attempt, while its response is read.
-    pub(super) held: Option<Box<HeldRefusal>>,
     /// The rights that narrower limits give, with their gates.
     pub(super) narrower: Vec<(GateKey, HeldPermit)>,
     /// The narrower gates that are still to pass; `None` before the gate of the service.
@@ -143,7 +141,6 @@ impl Exchange {
             gate_key: gate_key.or_else(gate_of_operation).unwrap_or_default(),
             // An empty permit has nothing to report to the gate when the attempt ends.
             permit: Some(permit).filter(|permit| permit.inner.is_some()),
-            held: None,
             narrower: Vec::new(),
             ahead: None,
             waited: Duration::ZERO,

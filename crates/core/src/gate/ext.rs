@@ -183,6 +183,7 @@ impl GateExt for Gate {
             key,
             permit: CallNumber(number),
             is_first: true,
+            is_held: false,
             reads_quota_headers: at_once | was_refused,
         }))
     }
@@ -216,6 +217,10 @@ impl GateExt for Gate {
 
     #[inline]
     fn end(&self, permit: &Permit, end: CallEnd, quota: Option<GateQuota>, runtime: &dyn Runtime) {
+        if permit.is_held {
+            self.settle(permit, end, quota, runtime);
+            return;
+        }
         let Some(slot) = self.0.map.slot_of(permit) else {
             return;
         };

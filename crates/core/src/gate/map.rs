@@ -38,15 +38,11 @@ pub struct Permit {
     pub(super) permit: CallNumber,
     /// `true` for the call's first attempt.
     pub(super) is_first: bool,
+    /// `true` once the call was refused, which counts until its response is judged.
+    pub(crate) is_held: bool,
     /// `true` if the quota in its response counts.
     pub reads_quota_headers: bool,
 }
-
-/// The right to send one call, which was refused. The refusal counts until its response is judged: it must be returned
-/// with [`Gate::settle`](super::Gate::settle).
-#[derive(Debug)]
-#[must_use]
-pub(crate) struct Hold(pub(super) Permit);
 
 impl Permit {
     /// Returns the key of the gate that admitted the call.

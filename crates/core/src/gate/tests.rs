@@ -12,7 +12,7 @@ mod peers;
 mod shell;
 mod tokio_clock;
 
-use super::map::{Hold, Permit};
+use super::map::Permit;
 use super::state::{CallEnd, CallKind, GateRequest, Passed};
 use super::{Gate, GateQuota, micros};
 use crate::gate::ext::GateExt;
@@ -64,7 +64,7 @@ impl Admission {
     }
 
     /// Refuses the call until it is judged.
-    fn held(mut self, asked: Option<Duration>) -> Hold {
+    fn held(mut self, asked: Option<Duration>) -> Permit {
         let place = self.place.take().unwrap();
         let hold = self.gate.hold(place, asked, None, &*self.runtime);
         hold.expect("its slot is its own")
@@ -154,8 +154,8 @@ impl Scene {
         passed.expect("the gate is open").admission.unwrap()
     }
 
-    fn lift(&self, hold: &Hold) {
-        self.gate.settle(hold, CallEnd::Other, None, &*self.runtime);
+    fn lift(&self, hold: &Permit) {
+        self.gate.end(hold, CallEnd::Other, None, &*self.runtime);
     }
 
     fn is_open(&self, name: &str) -> bool {

@@ -13,7 +13,7 @@ fn held_refusals_close_the_gate_at_once() {
     for hold in held {
         scene
             .gate
-            .settle(&hold, CallEnd::Refused(None), None, &*scene.runtime);
+            .end(&hold, CallEnd::Refused(None), None, &*scene.runtime);
         assert!(!scene.is_open("a"));
     }
     scene.clock.advance(SECOND * 30);
@@ -72,7 +72,7 @@ fn a_quota_counts_once_its_response_is_judged() {
         if is_refused {
             scene
                 .gate
-                .settle(&hold, CallEnd::Refused(None), spent, &*scene.runtime);
+                .end(&hold, CallEnd::Refused(None), spent, &*scene.runtime);
         } else {
             // That of a narrower limit.
             scene.lift(&hold);

@@ -243,7 +243,7 @@ fn loom_held_refusals_close_the_gate_as_plain_ones_do() {
         for hold in held.into_iter().chain([last]) {
             scene
                 .gate
-                .settle(&hold, CallEnd::Refused(None), None, &*scene.runtime);
+                .end(&hold, CallEnd::Refused(None), None, &*scene.runtime);
         }
         assert!(scene.enter().is_none());
     });

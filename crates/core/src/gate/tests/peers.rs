@@ -85,7 +85,7 @@ fn a_peer_hears_of_a_held_refusal_once_it_is_confirmed() {
     let [confirmed, lifted] = calls.map(|call| call.held(Some(SECOND)));
     assert_eq!(notes.take(), [""; 0]);
     let end = CallEnd::Refused(Some(SECOND * 2));
-    scene.gate.settle(&confirmed, end, None, &*scene.runtime);
+    scene.gate.end(&confirmed, end, None, &*scene.runtime);
     scene.lift(&lifted);
     assert_eq!(notes.take(), ["refused for Some(2s)"]);
 }
