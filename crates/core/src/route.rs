@@ -356,19 +356,6 @@ impl Route {
         &self.budget
     }
 
-    /// Sets the budgets of a layer, for a route whose budget was not set explicitly.
-    #[inline]
-    pub(crate) fn set_budgets(&mut self, budgets: Budgets) {
-        self.budget = budgets;
-    }
-
-    /// Returns `true` if the route's own budget pays, even if the layer has one.
-    #[must_use]
-    #[inline]
-    pub(crate) fn names_budget(&self) -> bool {
-        self.names_budget
-    }
-
     /// Returns `true` if the route shares nothing with other processes, even if its layer is in a fleet.
     #[must_use]
     #[inline]
@@ -381,12 +368,6 @@ impl Route {
     #[inline]
     pub(crate) fn allowed(&self, own: RetryOverride) -> RetryOverride {
         self.overrides.allowed(own, &self.policy)
-    }
-
-    /// Returns the budgets named by the policy's rules.
-    #[inline]
-    pub(crate) fn rule_budgets(&self) -> impl Iterator<Item = &RetryBudget> {
-        self.budgets.iter().map(|(_, budget)| budget)
     }
 
     /// Returns the services named by the policy's failovers.
@@ -408,13 +389,6 @@ impl Route {
     #[inline]
     pub(crate) fn dead_letters(&self, name: &str) -> Option<&Arc<dyn DeadLetters>> {
         named(&self.dead_letters, name)
-    }
-
-    /// Returns `true` if the request's head may be needed after the request itself is gone.
-    #[must_use]
-    #[inline]
-    pub(crate) fn keeps_head(&self) -> bool {
-        self.keeps_head
     }
 
     /// Pays for a planned retry, from the budget that the plan names if this route has it, else from `otherwise`.

@@ -374,14 +374,14 @@ impl Engine {
     #[inline]
     pub(crate) fn budgets_of<'a>(&'a self, route: &'a Route) -> &'a Budgets {
         // A budget that was not set by hand is a fleet's, and a route that is alone has no part in the fleet.
-        let pays_here = !route.names_budget() && (self.has_budget || !route.is_alone());
+        let pays_here = !route.names_budget && (self.has_budget || !route.is_alone());
         let own = self.budget.as_ref().filter(|_| pays_here);
         own.unwrap_or(route.budgets())
     }
 
     fn pay_from(&mut self, budget: Budgets) {
         match &mut self.routes {
-            Routes::One(route) => Arc::make_mut(route).set_budgets(budget),
+            Routes::One(route) => Arc::make_mut(route).budget = budget,
             Routes::PerRequest(_) => self.budget = Some(budget),
         }
     }

@@ -137,7 +137,7 @@ impl Exchange {
             budget,
             session,
             recorder,
-            head: head.filter(|_| route.keeps_head()).map(KeptHead::new),
+            head: head.filter(|_| route.keeps_head).map(KeptHead::new),
             gate_key: gate_key.or_else(gate_of_operation).unwrap_or_default(),
             // An empty permit has nothing to report to the gate when the attempt ends.
             permit: Some(permit).filter(|permit| permit.inner.is_some()),
@@ -394,7 +394,7 @@ impl Progress {
         // A layer that repeats nothing deposits nothing: an outer layer counts the same success.
         if outcome.class() == Class::Success && self.session.repeats() {
             self.budget.deposit(at.now);
-            let others = self.route.rule_budgets();
+            let others = self.route.budgets.iter().map(|(_, budget)| budget);
             others.for_each(|budget| budget.deposit(at.now));
         }
         let is_done = end == Some(StopReason::Succeeded);

@@ -102,7 +102,7 @@ impl RequestSettings {
         // An attempt in the extensions is that of an outer layer, perhaps in another task. The override lifts both
         // signs of nesting.
         self.nested |= extensions.get::<Attempt>().is_some();
-        self.nested &= !settings.is_some_and(RetryOverride::ignores_nesting);
+        self.nested &= !settings.is_some_and(|own| own.retry_when_nested);
         self.set(settings, extensions.get().cloned());
         if let Some(outer) = extensions.get::<AttemptHandle>().filter(|_| !self.nested) {
             self.rare.get_or_insert_default().outer = Some(outer.clone());
@@ -165,13 +165,13 @@ impl RequestSettings {
 
     /// Returns `true` if the layer only passes the request on.
     pub(super) fn is_passthrough(&self) -> bool {
-        self.nested || self.get().is_some_and(RetryOverride::is_off)
+        self.nested || self.get().is_some_and(|own| own.off)
     }
 
     /// Returns `true` if a retry can follow the first attempt. If not, the request need not be saved.
     #[must_use]
     pub fn may_retry(&self, route: &Route) -> bool {
-        let own = self.get().and_then(RetryOverride::retries);
+        let own = self.get().and_then(|own| own.max_retries);
         let ever = own.unwrap_or(route.policy().retry_limit()) > 0
             || route.policy().resends_beyond_its_limit();
         ever && !self.is_passthrough()
@@ -180,10 +180,7 @@ impl RequestSettings {
     /// Returns `true` if a success needs no report and its body is not read.
     pub(super) fn is_plain(&self) -> bool {
         self.rare.is_none()
-            || self.slot().is_none()
-                && self
-                    .get()
-                    .is_none_or(|own| own.whole_response_bytes() <= Some(0))
+            || self.slot().is_none() && self.get().is_none_or(|own| own.whole_responses <= Some(0))
     }
 
     /// Returns the request's route. Settings that the route does not allow are ignored from here on.
@@ -256,7 +253,7 @@ impl RequestSettings {
     pub(super) fn service_name(&self) -> Option<&Arc<str>> {
         match self.operation() {
             Some(operation) => Some(&operation.service).filter(|name| !name.is_empty()),
-            None => self.get()?.service_name(),
+            None => self.get()?.service.as_ref(),
         }
     }
 

@@ -237,12 +237,12 @@ pub(super) struct Classifiers {
     first_rule: usize,
     pub(super) header_rules: bool,
     // Derived from the list whenever it changes, so that no request has to walk it.
-    has_rules: bool,
+    pub(super) has_rules: bool,
     /// The rules that may hold for a plain success, if there are any.
     success_rules: Option<Arc<SuccessRules>>,
     judges_successes: bool,
-    key_header: Option<HeaderName>,
-    quotes_keys: bool,
+    pub(super) key_header: Option<HeaderName>,
+    pub(super) quotes_keys: bool,
 }
 
 /// The indices of the classifiers with a rule that may hold for a plain success, so that a success costs the same beside
@@ -347,11 +347,6 @@ impl Classifiers {
 
     pub(super) fn is_empty(&self) -> bool {
         self.list.is_empty()
-    }
-
-    #[inline]
-    pub(super) fn has_rules(&self) -> bool {
-        self.has_rules
     }
 
     /// Returns `true` if a rule may hold for a plain success.
@@ -466,19 +461,6 @@ impl Classifiers {
             .chain(plain)
             .chain(rules.iter().flat_map(Classify::describe))
     }
-
-    #[inline]
-    pub(super) fn judges_successes(&self) -> bool {
-        self.judges_successes
-    }
-
-    pub(super) fn key_header(&self) -> Option<&HeaderName> {
-        self.key_header.as_ref()
-    }
-
-    pub(super) fn quotes_keys(&self) -> bool {
-        self.quotes_keys
-    }
 }
 
 /// The user's function that judges errors of one type.
@@ -559,7 +541,7 @@ impl RetryPolicy {
     /// Returns `true` if a classifier may judge a response whose status is a success.
     #[inline]
     pub(crate) fn judges_successes(&self) -> bool {
-        self.0.classifiers.judges_successes()
+        self.0.classifiers.judges_successes
     }
 
     /// Returns `true` if a classifier must see the start of the response's body.

@@ -120,7 +120,7 @@ const WITHOUT_BODY: [StatusCode; 3] = [
 impl Settings {
     /// Refuses settings that frame a message.
     pub(super) fn check_framing(&self) -> Result<(), ConfigError> {
-        match self.classifiers.key_header() {
+        match &self.classifiers.key_header {
             Some(name) if is_client_header(name) => {
                 return Err(ConfigError::new("key_header", name, CLIENT_HEADER));
             }

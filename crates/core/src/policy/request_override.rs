@@ -110,41 +110,6 @@ impl RetryOverride {
         }
     }
 
-    /// Returns `true` if the request wants no retries.
-    #[must_use]
-    #[inline]
-    pub(crate) fn is_off(&self) -> bool {
-        self.off
-    }
-
-    /// Returns the maximum number of retries, if the request sets one.
-    #[must_use]
-    #[inline]
-    pub(crate) fn retries(&self) -> Option<u32> {
-        self.max_retries
-    }
-
-    /// Returns the service, if the request names one.
-    #[must_use]
-    #[inline]
-    pub(crate) fn service_name(&self) -> Option<&Arc<str>> {
-        self.service.as_ref()
-    }
-
-    /// Returns the most bytes of a response's body that belong to its attempt, if the request sets them; 0 for none.
-    #[must_use]
-    #[inline]
-    pub(crate) fn whole_response_bytes(&self) -> Option<u32> {
-        self.whole_responses
-    }
-
-    /// Returns `true` if the request is retried even inside another retry layer.
-    #[must_use]
-    #[inline]
-    pub(crate) fn ignores_nesting(&self) -> bool {
-        self.retry_when_nested
-    }
-
     /// Returns `true` if an attempt of the request may send several copies of it.
     #[must_use]
     #[inline]

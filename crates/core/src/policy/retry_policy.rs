@@ -99,14 +99,14 @@ impl RetryPolicy {
     #[must_use]
     #[inline]
     pub(crate) fn key_header(&self) -> Option<&HeaderName> {
-        self.0.classifiers.key_header()
+        self.0.classifiers.key_header.as_ref()
     }
 
     /// Returns `true` if idempotency keys that a layer makes are sent in quotes.
     #[must_use]
     #[inline]
     pub(crate) fn quotes_keys(&self) -> bool {
-        self.0.classifiers.quotes_keys()
+        self.0.classifiers.quotes_keys
     }
 
     pub(crate) fn rules(&self) -> &Rules {

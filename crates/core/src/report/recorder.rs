@@ -70,7 +70,7 @@ impl ReportRecorder {
 
     /// Records the service that the request named, if the document does not have it.
     pub(crate) fn names_unknown(&mut self, service: Option<Arc<str>>) {
-        self.report.names_unknown(service);
+        self.report.unknown_service = service;
     }
 
     /// Returns the number of the current attempt; the first is 1.
@@ -230,11 +230,12 @@ impl ReportRecorder {
     ) -> Option<RetryReport> {
         let name = budget.name_or(Arc::clone(&self.subject.service));
         if self.is_at_the_gate {
-            self.report.add_wait(self.delay);
+            self.report.waited = self.report.waited.saturating_add(self.delay);
         }
-        self.report.stop_at(stop, by);
-        self.report.close(budget.tokens_at(at), name.cloned());
-        self.report.set_from_elsewhere(self.moves > 0);
+        (self.report.stop, self.report.stopped_by) = (stop, by);
+        self.report.tokens_left = budget.tokens_at(at);
+        self.report.budget = name.cloned();
+        self.report.from_elsewhere = self.moves > 0;
         self.emit(at, RetryEventKind::Stopped(&self.report));
         super::span::log_stop(self.call, &self.subject, &self.report);
         let report = std::mem::replace(&mut self.report, RetryReport::new());

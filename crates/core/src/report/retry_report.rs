@@ -44,13 +44,13 @@ use std::time::Duration;
 pub struct RetryReport {
     attempts: Vec<AttemptReport>,
     attempt_count: u32,
-    waited: Duration,
-    stop: StopReason,
-    stopped_by: Option<Arc<str>>,
-    tokens_left: Option<Decimal>,
-    budget: Option<Arc<str>>,
-    unknown_service: Option<Arc<str>>,
-    from_elsewhere: bool,
+    pub(super) waited: Duration,
+    pub(super) stop: StopReason,
+    pub(super) stopped_by: Option<Arc<str>>,
+    pub(super) tokens_left: Option<Decimal>,
+    pub(super) budget: Option<Arc<str>>,
+    pub(super) unknown_service: Option<Arc<str>>,
+    pub(super) from_elsewhere: bool,
 }
 
 /// The most attempts in a report. The oldest are dropped.
@@ -72,11 +72,6 @@ impl RetryReport {
             unknown_service: None,
             from_elsewhere: false,
         }
-    }
-
-    /// Sets whether the response comes from another service than the first.
-    pub(crate) fn set_from_elsewhere(&mut self, from_elsewhere: bool) {
-        self.from_elsewhere = from_elsewhere;
     }
 
     /// Returns `true` if the response is from another service, or is one that no server sent.
@@ -178,38 +173,18 @@ impl RetryReport {
         self.unknown_service.as_deref()
     }
 
-    pub(super) fn names_unknown(&mut self, service: Option<Arc<str>>) {
-        self.unknown_service = service;
-    }
-
     pub(super) fn push(&mut self, attempt: AttemptReport) {
         if self.attempts.len() >= MAX_STORED_ATTEMPTS {
             // Moves 63 attempts, but few requests have more than 64.
             self.attempts.remove(0);
         }
         self.attempt_count = attempt.number;
-        self.add_wait(attempt.delay);
+        self.waited = self.waited.saturating_add(attempt.delay);
         // Exactly five, so that the usual report takes less than 1 KiB: a growing `Vec` would take eight.
         if self.attempts.capacity() == 0 {
             self.attempts.reserve_exact(USUAL_ATTEMPTS);
         }
         self.attempts.push(attempt);
-    }
-
-    /// Adds a wait, also one that no attempt followed.
-    pub(super) fn add_wait(&mut self, wait: Duration) {
-        self.waited = self.waited.saturating_add(wait);
-    }
-
-    /// Sets the reason for the end, and the list, rule or row that it is due to, if it is due to one.
-    pub(super) fn stop_at(&mut self, stop: StopReason, by: Option<Arc<str>>) {
-        self.stop = stop;
-        self.stopped_by = by;
-    }
-
-    pub(super) fn close(&mut self, tokens_left: Option<Decimal>, budget: Option<Arc<str>>) {
-        self.tokens_left = tokens_left;
-        self.budget = budget;
     }
 }
 

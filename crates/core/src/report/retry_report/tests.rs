@@ -49,8 +49,8 @@ fn a_report_displays_as_a_timeline() {
         error: Some(ErrorKind::Reset),
         ..attempt(2)
     });
-    report.stop_at(StopReason::AttemptsExhausted, None);
-    report.close(Some(Decimal::from(18.5)), None);
+    report.stop = StopReason::AttemptsExhausted;
+    report.tokens_left = Some(Decimal::from(18.5));
     assert_eq!(
         report.to_string().lines().collect::<Vec<_>>(),
         [
