@@ -2,7 +2,7 @@
 //! resuming a download.
 
 use super::bodies::RewriteBody;
-use super::rules::{DecidedBy, PolicyList};
+use super::rules::DecidedBy;
 use super::verdict::RowId;
 use crate::named::named;
 use http::HeaderMap;
@@ -150,8 +150,8 @@ pub(crate) struct RuleCounters {
 pub(crate) struct Stop {
     pub(crate) why: StopReason,
     pub(crate) by: DecidedBy,
-    /// The list of outcomes that forbids another attempt, if one does.
-    pub(crate) list: Option<PolicyList>,
+    /// The setting of the list that forbids another attempt, if one does.
+    pub(crate) list: Option<&'static str>,
     /// The row by which the outcome is permanent, if that is the reason.
     pub(crate) row: Option<RowId>,
     /// Set if the outcome was worth another attempt, had one been left.

@@ -162,8 +162,8 @@ impl Rules {
         match (all_hold([retry, stop].into_iter()), &self.retry_on) {
             (None, _) => ListMatch::Unread,
             // What is never retried is the plainer reason, if both refuse.
-            (Some(false), _) if stop == Some(false) => ListMatch::No(PolicyList::StopOn),
-            (Some(false), _) => ListMatch::No(PolicyList::RetryOn),
+            (Some(false), _) if stop == Some(false) => ListMatch::No("stop_on"),
+            (Some(false), _) => ListMatch::No("retry_on"),
             (Some(true), Some(_)) => ListMatch::Yes,
             (Some(true), None) => ListMatch::Unlisted,
         }
@@ -174,36 +174,18 @@ impl Rules {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::policy) enum ListMatch {
     Yes,
-    No(PolicyList),
+    /// The setting of the list that forbids a retry.
+    No(&'static str),
     Unlisted,
     Unread,
 }
 
 impl ListMatch {
-    /// Returns the list that forbids a retry, if one does.
-    pub(in crate::policy) fn refusing(self) -> Option<PolicyList> {
+    /// Returns the setting of the list that forbids a retry, if one does.
+    pub(in crate::policy) fn refusing(self) -> Option<&'static str> {
         match self {
             Self::No(list) => Some(list),
             Self::Yes | Self::Unlisted | Self::Unread => None,
-        }
-    }
-}
-
-/// A list of outcomes or of methods in a policy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PolicyList {
-    Methods,
-    RetryOn,
-    StopOn,
-}
-
-impl PolicyList {
-    /// Returns the name of its setting.
-    pub(in crate::policy) fn as_str(self) -> &'static str {
-        match self {
-            Self::Methods => "methods",
-            Self::RetryOn => "retry_on",
-            Self::StopOn => "stop_on",
         }
     }
 }

@@ -9,8 +9,8 @@ use crate::policy::decision::{
 use crate::policy::moment::{Moment, millis};
 use crate::policy::outcome::Outcome;
 use crate::policy::rules::{
-    Action, BodyView, ConditionInput, Counter, DecidedBy, Failover, ListMatch, OnExhausted,
-    PolicyList, Rule, Wait,
+    Action, BodyView, ConditionInput, Counter, DecidedBy, Failover, ListMatch, OnExhausted, Rule,
+    Wait,
 };
 use crate::policy::{Class, Methods, RetryPolicy, RewriteBody};
 use http::{HeaderMap, StatusCode};
@@ -148,14 +148,12 @@ impl RetrySession {
     }
 
     /// Returns the list of the policy in charge that forbids another attempt, if one does.
-    fn refusing_list(&self, evaluation: &Evaluation<'_>) -> Option<PolicyList> {
+    fn refusing_list(&self, evaluation: &Evaluation<'_>) -> Option<&'static str> {
         let methods = &evaluation.policy.0.methods;
         let listed = self.listed(evaluation).refusing();
         // A permanent outcome would end the request whatever its method is.
         let wanted = || evaluation.outcome.class() != Class::Permanent;
-        listed.or_else(|| {
-            (methods.exclude(self.method.as_ref()) && wanted()).then_some(PolicyList::Methods)
-        })
+        listed.or_else(|| (methods.exclude(self.method.as_ref()) && wanted()).then_some("methods"))
     }
 
     /// Returns `true` if the outcome was worth another attempt, had one been left.
@@ -435,7 +433,7 @@ impl RetrySession {
     pub(super) fn cause_of(&self, stop: Stop) -> Option<Arc<str>> {
         if let Some(list) = stop.list {
             let rules = &self.policy_by(stop.by).0.rules;
-            return Some(rules.place_of(list.as_str()));
+            return Some(rules.place_of(list));
         }
         if let Some(row) = stop.row {
             return self.policy.0.classifiers.row_place(row);
