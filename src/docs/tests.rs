@@ -7,14 +7,15 @@ mod recipes;
 mod tables;
 
 use crate::hedge::{Hedge, HedgeLayer};
-use crate::policy::{DelaySource, ResumeFailure};
-use crate::report::{MetricsObserver, Observer};
+use crate::policy::DelaySource;
+use crate::report::MetricsObserver;
 use crate::testing::{ManualRuntime, Script};
 use crate::tower::RetryLayer;
 use crate::{Class, ErrorKind, Outcome, Reach, RetryPolicy, StopReason};
 use futures_util::FutureExt;
 use http::StatusCode;
-use http_retry_core::adapter::{DownloadRecorder, Rewrite, RewriteBody, Subject};
+use http_body_util::BodyExt;
+use http_retry_core::adapter::{Rewrite, RewriteBody};
 use http_retry_core::report::TextCut;
 use metrics::with_local_recorder;
 use metrics_util::MetricKind;
@@ -22,7 +23,7 @@ use metrics_util::debugging::{DebuggingRecorder, Snapshotter};
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::fs;
-use std::sync::Arc;
+use std::io;
 use std::time::Duration;
 use tables::{table, words};
 use tower::{Layer, Service, ServiceExt};
@@ -166,9 +167,15 @@ fn rare_events() {
     let hedges = HedgeLayer::alone(hedge, RetryPolicy::background(), ManualRuntime::new());
     let hedges = hedges.unwrap().observer(MetricsObserver::new());
     send(&hedges.layer(Script::new().hang().status(200)));
-    let observers: Arc<[Arc<dyn Observer>]> = Arc::new([Arc::new(MetricsObserver::new())]);
-    let download = DownloadRecorder::new(Subject::default(), observers);
-    download.interrupted((1, 2), None, (ResumeFailure::Changed, None), Duration::ZERO);
+    let half = Script::new().status(200).header("etag", "\"1\"");
+    let half = half.header("content-length", "2").body("a");
+    let half = half.break_body(io::ErrorKind::ConnectionReset);
+    let downloads = observed(RetryPolicy::background()).resume_downloads();
+    let broken = downloads.layer(half.status(404));
+    let request = http::Request::get("http://api.example/").body(String::new());
+    let sent = broken.oneshot(request.unwrap()).now_or_never();
+    let body = sent.unwrap().unwrap().into_body();
+    assert!(body.collect().now_or_never().unwrap().is_err());
 }
 
 fn observed(policy: RetryPolicy) -> RetryLayer {

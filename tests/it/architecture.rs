@@ -351,7 +351,7 @@ const ADAPTER: &str = "\
     HostMap Inspected Kept KeyGate Operation OutcomeExt PaidCopy Passed Payment PaymentResult Peer Permit PolicyExt \
     Rebase RedirectMode RedirectSigns Redirects RequestSettings RestOfDownload RetryTime Rewrite \
     RewriteBody RewriteWith Routes SaveOptions SessionExt SharedAccount SharedMap SharedServices StreamHolder \
-    Subject Todo all_hold any_holds ask_attempt authority_of_url bare_name base_url check_name \
+    Todo all_hold any_holds ask_attempt authority_of_url bare_name base_url check_name \
     client_header date_in_prose delay_in_prose follows_no_redirects follows_redirect host_pattern is_client_header \
     is_grpc is_longer is_refusal_by_proxy is_refusal_to_connect joined kind_of_tls_text path_pattern \
     public_authority scheme_pattern vote warn_of_setting";

@@ -42,7 +42,7 @@ pub use crate::policy::rules::predicate::{all_hold, any_holds, joined};
 pub use crate::policy::rules::rule::check_name;
 pub use crate::policy::session::ext::SessionExt;
 pub use crate::policy::verdict::bare_name;
-pub use crate::report::recorder::{DownloadRecorder, Subject};
+pub use crate::report::recorder::DownloadRecorder;
 pub use crate::report::span::warn_of_setting;
 pub use crate::route::failover::Rebase;
 pub use crate::route::host_map::HostMap;

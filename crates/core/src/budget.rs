@@ -286,6 +286,20 @@ impl RetryBudget {
         })
     }
 
+    /// Takes tokens for a request that no session plans, such as a second copy of a request that is slow. Returns
+    /// `None`, and takes nothing, if there are too few.
+    ///
+    /// A part below a millionth of a token is not taken, and an unlimited budget gives any number. `now` is on the
+    /// clock of [`Moment::now`](crate::policy::Moment::now). A budget on a [`SharedAccount`] gives the tokens that this
+    /// process may spend alone, as with [`RetryBudget::withdraw`].
+    #[must_use]
+    pub(crate) fn take(&self, tokens: Decimal, now: Duration) -> Option<TakenTokens> {
+        let price = tokens.micros();
+        let inner = self.0.as_ref();
+        let is_taken = inner.is_none_or(|inner| inner.withdraw(price, now));
+        is_taken.then(|| TakenTokens::new(self.clone(), price))
+    }
+
     fn price(&self, plan: &RetryPlan, now: Duration) -> u64 {
         let inner = self.0.as_ref();
         inner.map_or(0, |inner| inner.price(plan, now))

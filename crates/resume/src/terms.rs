@@ -61,10 +61,9 @@ impl DownloadOptions {
         if !options.may_retry(&route) {
             return None;
         }
-        let subject = options.subject(&route, Some(head));
         let needs_request = route.policy().asks_for_the_request();
         Some(DownloadTerms {
-            recorder: DownloadRecorder::new(subject, Arc::clone(&engine.observers)),
+            recorder: DownloadRecorder::new(engine, &options, &route, head),
             request: needs_request.then(|| head.line()),
             engine: Arc::clone(engine),
             route,

@@ -2,7 +2,6 @@
 //! their responses mean.
 
 use super::{AttemptHandle, mark};
-use crate::budget::ext::BudgetExt;
 use crate::budget::{RetryBudget, TakenTokens};
 use crate::exchange::engine::Engine;
 use crate::exchange::gates::HeldPermit;

@@ -1,6 +1,6 @@
 //! The parts of a budget for stores that processes share, and for adapters.
 
-use super::payment::{PaymentResult, PendingRetry, TakenTokens};
+use super::payment::{PaymentResult, PendingRetry};
 use super::{Account, BudgetTerms, NEVER_REFILLS, PaidRetry, RetryBudget};
 use crate::policy::{Decimal, RetryPlan};
 use crate::report::warn_of_misuse;
@@ -17,28 +17,6 @@ pub trait BudgetExt: Sealed {
 
     /// Asks for a planned retry. Without a [`SharedAccount`] it decides at once, as [`RetryBudget::withdraw`] does.
     fn ask(&self, plan: RetryPlan, now: Duration) -> PaymentResult;
-
-    /// Takes tokens for a request that no session plans, such as a second copy of a request that is slow. Returns
-    /// `None`, and takes nothing, if there are too few.
-    ///
-    /// A part below a millionth of a token is not taken, and an unlimited budget gives any number. `now` is on the
-    /// clock of [`Moment::now`](crate::policy::Moment::now). A budget on a [`SharedAccount`] gives the tokens that this
-    /// process may spend alone, as with [`RetryBudget::withdraw`].
-    ///
-    /// ```
-    /// use http_retry::RetryBudget;
-    /// use http_retry_core::adapter::BudgetExt;
-    /// use std::time::Duration;
-    ///
-    /// let budget = RetryBudget::builder().capacity(2).build()?;
-    /// let taken = budget.take(2.into(), Duration::ZERO).ok_or("too few")?;
-    /// assert!(budget.take(1.into(), Duration::ZERO).is_none());
-    /// drop(taken); // the request was not sent
-    /// assert_eq!(budget.available(Duration::ZERO), 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    fn take(&self, tokens: Decimal, now: Duration) -> Option<TakenTokens>;
 
     /// Returns the tokens and the capacity as of the last use, without a later refill by time: looking is not a use.
     #[must_use]
@@ -70,13 +48,6 @@ impl BudgetExt for RetryBudget {
                 PaymentResult::Pending(PendingRetry::new(self.clone(), price, payment, plan))
             }
         }
-    }
-
-    fn take(&self, tokens: Decimal, now: Duration) -> Option<TakenTokens> {
-        let price = tokens.micros();
-        let inner = self.0.as_ref();
-        let is_taken = inner.is_none_or(|inner| inner.withdraw(price, now));
-        is_taken.then(|| TakenTokens::new(self.clone(), price))
     }
 
     fn as_used_last(&self) -> Option<(Decimal, Decimal)> {

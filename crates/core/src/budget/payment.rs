@@ -13,7 +13,7 @@ use std::time::Duration;
 /// a fleet they stay with this process.
 #[derive(Debug)]
 #[must_use]
-pub struct TakenTokens {
+pub(crate) struct TakenTokens {
     budget: RetryBudget,
     price: u64,
 }
@@ -24,7 +24,7 @@ impl TakenTokens {
     }
 
     /// Spends the tokens; call it right before the request that they pay for is sent.
-    pub fn spend(mut self) {
+    pub(crate) fn spend(mut self) {
         // Leaves nothing to refund on drop.
         self.price = 0;
     }

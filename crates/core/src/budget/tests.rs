@@ -190,3 +190,14 @@ mod loom_model {
         });
     }
 }
+
+#[test]
+fn tokens_that_are_taken_go_back_unless_they_are_spent() {
+    let budget = RetryBudget::builder().capacity(2).build().unwrap();
+    let taken = budget.take(2.into(), Duration::ZERO).unwrap();
+    assert!(budget.take(1.into(), Duration::ZERO).is_none());
+    drop(taken);
+    assert_eq!(budget.available(Duration::ZERO), 2);
+    budget.take(1.into(), Duration::ZERO).unwrap().spend();
+    assert_eq!(budget.available(Duration::ZERO), 1);
+}

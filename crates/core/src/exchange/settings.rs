@@ -230,7 +230,7 @@ impl RequestSettings {
 
     /// Returns what the reports name: the route's service, else the request's own, else host and port.
     #[must_use]
-    pub fn subject(&self, route: &Route, head: Option<&impl Head>) -> Subject {
+    pub(crate) fn subject(&self, route: &Route, head: Option<&impl Head>) -> Subject {
         let authority = head.and_then(Head::authority);
         let authority = authority.map_or_else(Arc::default, Arc::from);
         Subject {

@@ -6,8 +6,12 @@ use super::{
     TextCut,
 };
 use crate::budget::{PaidRetry, RetryBudget};
+use crate::exchange::engine::Engine;
+use crate::exchange::head::Head;
+use crate::exchange::settings::RequestSettings;
 use crate::normal_form::default_port;
 use crate::policy::{Class, DelaySource, ErrorKind, Moment, Outcome, ResumeFailure, StopReason};
+use crate::route::Route;
 use http::uri::Authority;
 use http::{Method, Uri};
 use std::error::Error;
@@ -263,16 +267,15 @@ fn next_call() -> u64 {
 
 /// The service of a request.
 #[derive(Debug, Clone, Default)]
-#[expect(clippy::exhaustive_structs, reason = "an adapter fills it in")]
-pub struct Subject {
+pub(crate) struct Subject {
     /// The name given by the caller, else the authority.
-    pub service: Arc<str>,
+    pub(crate) service: Arc<str>,
     /// Host and port.
-    pub authority: Arc<str>,
+    pub(crate) authority: Arc<str>,
     /// The request's method; `None` for an operation that is not HTTP.
-    pub method: Option<Method>,
+    pub(crate) method: Option<Method>,
     /// The port of the request's scheme, which counts if the authority names none; `None` if it is not known.
-    pub default_port: Option<u16>,
+    pub(crate) default_port: Option<u16>,
 }
 
 impl Subject {
@@ -333,9 +336,17 @@ pub struct DownloadRecorder {
 }
 
 impl DownloadRecorder {
-    /// Creates a recorder that reports to these observers.
-    pub fn new(subject: Subject, observers: Arc<[Arc<dyn Observer>]>) -> Self {
-        Self { subject, observers }
+    /// Creates a recorder that reports to the observers of `engine`.
+    pub fn new(
+        engine: &Engine,
+        settings: &RequestSettings,
+        route: &Route,
+        head: &impl Head,
+    ) -> Self {
+        Self {
+            subject: settings.subject(route, Some(head)),
+            observers: Arc::clone(&engine.observers),
+        }
     }
 
     /// Returns the name of the download's service.
