@@ -15,8 +15,7 @@ use crate::{Class, ErrorKind, Outcome, Reach, RetryPolicy, StopReason};
 use futures_util::FutureExt;
 use http::StatusCode;
 use http_body_util::BodyExt;
-use http_retry_core::adapter::{Rewrite, RewriteBody};
-use http_retry_core::report::TextCut;
+use http_retry_core::adapter::{Rewrite, RewriteBody, Rewritten};
 use metrics::with_local_recorder;
 use metrics_util::MetricKind;
 use metrics_util::debugging::{DebuggingRecorder, Snapshotter};
@@ -203,7 +202,7 @@ impl Rewrite for Halve {
         (outcome.status() == Some(StatusCode::PAYLOAD_TOO_LARGE)).then(|| {
             let rewrite: RewriteBody = Box::new(|_, body| {
                 let half = body.get(..body.len() / 2)?;
-                Some((half.to_vec(), TextCut::new(body.len(), half.len())))
+                Some(Rewritten::new(half.to_vec(), body.len(), half.len()))
             });
             rewrite
         })

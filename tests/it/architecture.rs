@@ -350,7 +350,7 @@ const ADAPTER: &str = "\
     End Ending EndsWith Engine ErrorFacts Exchange Found GateExt GateQuota GateRequest Head \
     HostMap Inspected Kept KeyGate Operation OutcomeExt PaidCopy Passed Payment PaymentResult Peer Permit PolicyExt \
     Rebase RedirectMode RedirectSigns Redirects RequestSettings RestOfDownload RetryTime Rewrite \
-    RewriteBody RewriteWith Routes SaveOptions SessionExt SharedAccount SharedMap SharedServices StreamHolder \
+    RewriteBody RewriteWith Rewritten Routes SaveOptions SessionExt SharedAccount SharedMap SharedServices StreamHolder \
     Todo all_hold any_holds ask_attempt authority_of_url bare_name base_url check_name \
     client_header date_in_prose delay_in_prose follows_no_redirects follows_redirect host_pattern is_client_header \
     is_grpc is_longer is_refusal_by_proxy is_refusal_to_connect joined kind_of_tls_text path_pattern \

@@ -29,7 +29,7 @@ pub use crate::normal_form::{
     authority_of_url, base_url, host_pattern, path_pattern, public_authority, scheme_pattern,
 };
 pub use crate::policy::bodies::{
-    BodyPart, BodyProbe, BrokenResponse, Inspected, Rewrite, RewriteBody, RewriteWith,
+    BodyPart, BodyProbe, BrokenResponse, Inspected, Rewrite, RewriteBody, RewriteWith, Rewritten,
     StreamHolder, is_grpc, is_longer,
 };
 pub use crate::policy::classify::texts::{

@@ -13,7 +13,7 @@ use crate::policy::session::Decision;
 use crate::policy::session::ext::SessionExt;
 use crate::policy::session::plan::Server;
 use crate::policy::{Attempt, ErrorBody, ErrorKind, Outcome, RetryPlan, RetrySession, StopReason};
-use crate::report::Subject;
+use crate::report::{Subject, TextCut};
 use crate::route::failover::is_same_server;
 use crate::route::{Rebase, RequestHead, Route};
 use http::HeaderMap;
@@ -205,11 +205,12 @@ impl Progress {
         let mut cut = None;
         let rewrite = plan.rewrite();
         let mut change = |headers: &mut HeaderMap, body: &[u8]| {
-            let (body, text_cut) = rewrite?(headers, body)?;
+            let rewritten = rewrite?(headers, body)?;
             // The server would take the shorter text under the old key for a repetition of the longer one.
             self.engine
                 .renew(self.route.policy(), &mut self.session, headers);
-            cut = Some(text_cut);
+            let (body, before, after) = rewritten.into_parts();
+            cut = Some(TextCut::new(before, after));
             frame_body(headers, body.len());
             Some(body)
         };

@@ -4,7 +4,6 @@
 use super::outcome::Outcome;
 use super::verdict::Verdict;
 use crate::error::ConfigError;
-use crate::report::TextCut;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, StatusCode};
 use std::fmt;
@@ -18,8 +17,7 @@ use std::time::Duration;
 ///
 /// ```
 /// use http::StatusCode;
-/// use http_retry_core::adapter::{Rewrite, RewriteBody};
-/// use http_retry::report::TextCut;
+/// use http_retry_core::adapter::{Rewrite, RewriteBody, Rewritten};
 /// use http_retry::{Outcome, RetryPolicy};
 ///
 /// /// Sends half of the lines after a 413.
@@ -33,8 +31,8 @@ use std::time::Duration;
 ///         Some(Box::new(|_, body| {
 ///             let lines: Vec<&str> = std::str::from_utf8(body).ok()?.lines().collect();
 ///             let half = lines.get(..lines.len() / 2).filter(|half| !half.is_empty())?.join("\n");
-///             let cut = TextCut::new(body.len(), half.len());
-///             Some((half.into_bytes(), cut))
+///             let (before, after) = (body.len(), half.len());
+///             Some(Rewritten::new(half.into_bytes(), before, after))
 ///         }))
 ///     }
 /// }
@@ -48,17 +46,44 @@ pub trait Rewrite: Send + Sync {
     fn after(&self, outcome: &Outcome<'_>) -> Option<RewriteBody>;
 }
 
-/// A change of a request: it gets the headers and the body, may change the headers, and returns the next body, with
-/// what was cut from a text in it for the report and the event, or `None` if there is no better one. The request is then
-/// not sent again.
+/// A change of a request: it gets the headers and the body, may change the headers, and returns the next body, or
+/// `None` if there is no better one. The request is then not sent again.
 ///
 /// The layer adjusts `content-length` and removes `transfer-encoding` and `trailer`. A changed body needs a changed
 /// digest; a signed or encoded body must stay as it is.
-pub type RewriteBody =
-    Box<dyn Fn(&mut HeaderMap, &[u8]) -> Option<(Vec<u8>, TextCut)> + Send + Sync>;
+pub type RewriteBody = Box<dyn Fn(&mut HeaderMap, &[u8]) -> Option<Rewritten> + Send + Sync>;
 
 /// A function that gets the headers and body of a request, may change the headers, and returns another body.
 pub type RewriteWith<'a> = dyn FnMut(&mut HeaderMap, &[u8]) -> Option<Vec<u8>> + 'a;
+
+/// The next body of a request, in which one text has changed.
+///
+/// It has no `Debug`: a body must not get into a log by accident.
+#[derive(Clone)]
+pub struct Rewritten {
+    body: Vec<u8>,
+    before: usize,
+    after: usize,
+}
+
+impl Rewritten {
+    /// Creates a next body, with the length of the changed text before and after, in characters, for the report and the
+    /// event.
+    #[must_use]
+    pub fn new(body: Vec<u8>, before: usize, after: usize) -> Self {
+        Self {
+            body,
+            before,
+            after,
+        }
+    }
+
+    /// Returns the body, and the length of the changed text before and after, in characters.
+    #[must_use]
+    pub(crate) fn into_parts(self) -> (Vec<u8>, usize, usize) {
+        (self.body, self.before, self.after)
+    }
+}
 
 /// The reason for ending the read of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,9 +10,8 @@ mod tests;
 use crate::dialect::{TokenCounts, context_counts, limit_and_requested};
 use headers::{fix_headers, may_cut};
 use http_retry_core::Outcome;
-use http_retry_core::adapter::{Rewrite, RewriteBody};
+use http_retry_core::adapter::{Rewrite, RewriteBody, Rewritten};
 use http_retry_core::policy::{Decimal, ErrorBody, Reason};
-use http_retry_core::report::TextCut;
 use http_retry_rules::ReadBody;
 use scan::{Span, Text};
 
@@ -125,7 +124,7 @@ impl Rewrite for Truncation {
             }
             let cut = cut(body, keep, share)?;
             fix_headers(headers, cut.body.len());
-            Some((cut.body, TextCut::new(cut.chars_before, cut.chars_after)))
+            Some(Rewritten::new(cut.body, cut.chars_before, cut.chars_after))
         }))
     }
 }

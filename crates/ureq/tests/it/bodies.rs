@@ -2,9 +2,8 @@
 
 use crate::calls::{URL, retries};
 use crate::server::{BodyEnd, Server, Step};
-use http_retry_core::adapter::{Rewrite, RewriteBody};
+use http_retry_core::adapter::{Rewrite, RewriteBody, Rewritten};
 use http_retry_core::policy::{Classify, Verdict};
-use http_retry_core::report::TextCut;
 use http_retry_core::{Class, ErrorKind, Outcome, Reach};
 use http_retry_rules::ReadBody;
 use http_retry_ureq::{Retries, RetryPolicy, RetryReport, StopReason};
@@ -327,7 +326,7 @@ impl Rewrite for Halve {
         }
         Some(Box::new(|_, body| {
             let half = body.get(..body.len() / 2)?;
-            Some((half.to_vec(), TextCut::new(body.len(), half.len())))
+            Some(Rewritten::new(half.to_vec(), body.len(), half.len()))
         }))
     }
 }

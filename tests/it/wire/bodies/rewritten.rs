@@ -11,8 +11,7 @@ use http_retry::reqwest::RetryMiddleware;
 use http_retry::testing::ManualRuntime;
 use http_retry::tower::RetryLayer;
 use http_retry::{Outcome, ReplayBody, RetryPolicy};
-use http_retry_core::adapter::{Rewrite, RewriteBody};
-use http_retry_core::report::TextCut;
+use http_retry_core::adapter::{Rewrite, RewriteBody, Rewritten};
 use reqwest_middleware::ClientBuilder;
 use tower::{Layer, ServiceExt};
 
@@ -33,7 +32,7 @@ impl Rewrite for Resize {
                 for (name, value) in sets {
                     headers.insert(*name, HeaderValue::from_static(value));
                 }
-                Some((text(length).to_vec(), TextCut::new(body.len(), length)))
+                Some(Rewritten::new(text(length).to_vec(), body.len(), length))
             });
             rewrite
         })
