@@ -7,7 +7,7 @@
 use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;
 use http_retry::{RetryBudget, RetryPolicy};
-use http_retry_core::adapter::{BudgetExt, BudgetTerms, SharedAccount};
+use http_retry_core::sharing::{BudgetExt, BudgetTerms, SharedAccount};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tower::{BoxError, Layer, ServiceExt};

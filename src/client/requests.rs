@@ -4,7 +4,8 @@ use super::replay::{Measure, Replay};
 use super::saved_headers::SavedHeaders;
 use crate::sealed::Sealed;
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
-use http_retry_core::adapter::{self, Changes, authority_of_url, public_authority};
+use http_retry_core::adapter::{self, Changes};
+use http_retry_core::settings::{authority_of_url, public_authority};
 use std::borrow::Cow;
 
 /// A strategy for saving the parts that later attempts of a request are made from:

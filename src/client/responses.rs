@@ -11,10 +11,10 @@ use crate::sealed::Sealed;
 use bytes::{Buf, Bytes};
 use http::{Extensions, HeaderMap, StatusCode, Version};
 use http_body::Body;
-use http_retry_core::adapter::{
-    BodyPart, BrokenResponse, Inspected, PolicyExt, is_longer, warn_of_setting,
-};
+use http_retry_core::adapter::{BodyPart, BrokenResponse, Inspected, warn_of_setting};
+use http_retry_core::reading::is_longer;
 use http_retry_core::rules::CannedResponse;
+use http_retry_core::settings::PolicyExt;
 use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;

@@ -15,7 +15,7 @@ use crate::{Class, ErrorKind, Outcome, Reach, RetryPolicy, StopReason};
 use futures_util::FutureExt;
 use http::StatusCode;
 use http_body_util::BodyExt;
-use http_retry_core::adapter::{Rewrite, RewriteBody, Rewritten};
+use http_retry_core::reading::{Rewrite, RewriteBody, Rewritten};
 use metrics::with_local_recorder;
 use metrics_util::MetricKind;
 use metrics_util::debugging::{DebuggingRecorder, Snapshotter};

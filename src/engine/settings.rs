@@ -46,7 +46,7 @@ macro_rules! engine_settings {
         #[must_use]
         pub fn fleet(
             self,
-            fleet: &(impl http_retry_core::adapter::SharedServices + Clone),
+            fleet: &(impl http_retry_core::sharing::SharedServices + Clone),
         ) -> Self {
             self.with(|engine| engine.join(std::sync::Arc::new(fleet.clone())))
         }
@@ -175,7 +175,7 @@ macro_rules! http_engine_settings {
         /// warning.
         #[must_use]
         pub fn attempt_header(self, name: http::HeaderName) -> Self {
-            if http_retry_core::adapter::is_client_header(&name) {
+            if http_retry_core::settings::is_client_header(&name) {
                 let why = "only the client sets this header";
                 http_retry_core::adapter::warn_of_setting("attempt_header", why);
                 return self;

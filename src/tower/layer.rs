@@ -11,7 +11,8 @@ use crate::route::Router;
 use crate::runtime::DefaultRuntime;
 #[cfg(feature = "services")]
 use crate::services::Services;
-use http_retry_core::adapter::{PolicyExt, warn_of_setting};
+use http_retry_core::adapter::warn_of_setting;
+use http_retry_core::settings::PolicyExt;
 use std::sync::Arc;
 use tower_layer::Layer;
 

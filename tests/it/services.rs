@@ -15,7 +15,7 @@ use http_retry::services::{RequestOverrides, RouteSummary, Service, ServiceRoute
 use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;
 use http_retry::{Backoff, RetryBudget, RetryOverride, RetryPolicy, RetryReport, StopReason};
-use http_retry_core::adapter::PolicyExt;
+use http_retry_core::settings::PolicyExt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tower::{Layer, ServiceExt};

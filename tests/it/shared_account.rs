@@ -10,7 +10,7 @@ use http_retry::{
     Backoff, Jitter, RetryBody, RetryBudget, RetryPolicy, RetryPolicyBuilder, RetryReport,
     StopReason,
 };
-use http_retry_core::adapter::{AccountReply, BudgetExt, SharedAccount};
+use http_retry_core::sharing::{AccountReply, BudgetExt, SharedAccount};
 use std::convert::Infallible;
 use std::error::Error;
 use std::future::{Future, pending};

@@ -4,7 +4,7 @@ use crate::units::short;
 use http_retry::RetryPolicy;
 use http_retry::policy::WorstCase;
 use http_retry::services::RouteSummary;
-use http_retry_core::adapter::PolicyExt;
+use http_retry_core::settings::PolicyExt;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;

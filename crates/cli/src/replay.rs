@@ -17,7 +17,7 @@ use http_retry::policy::DelaySource;
 use http_retry::report::{AttemptReport, RetryEvent, RetryEventKind};
 use http_retry::runtime::{Runtime, TokioRuntime};
 use http_retry::tower::RetryLayer;
-use http_retry_core::adapter::PolicyExt;
+use http_retry_core::settings::PolicyExt;
 use http_retry_lab::runtime::{LabRuntime, simulate};
 use recording::Recorded;
 use serde_json::{Value, json};

@@ -14,9 +14,9 @@ use super::values::{
     AddedHeader, BaseUrl, Capacity, Cost, Duration, List, MAX_TOKENS, Name, Number, Word, leaf,
     words,
 };
-use http_retry_core::adapter::SharedMap;
 use http_retry_core::budget::{RetryBudget, RetryBudgetBuilder};
 use http_retry_core::policy::RequestOverrides;
+use http_retry_core::settings::SharedMap;
 use matches::{Matches, RouteMatch, ServiceMatch};
 use serde::de::IgnoredAny;
 use std::collections::BTreeMap;

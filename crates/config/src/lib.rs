@@ -68,8 +68,8 @@ pub use problems::ConfigErrors;
 
 use arc_swap::ArcSwap;
 use builder::RegisteredNames;
-use http_retry_core::adapter::SharedServices;
 use http_retry_core::route::{RequestHead, Route, Router};
+use http_retry_core::sharing::SharedServices;
 use http_retry_services::RouteSummary;
 use live::Live;
 use serde::de::{Deserialize, Deserializer, Error};

@@ -14,8 +14,8 @@ use super::values::{
     leaf, words,
 };
 use blocks::{Backoff, Jitter, OnExhausted, RetryAfter};
-use http_retry_core::adapter::PolicyExt;
 use http_retry_core::rules::Counter;
+use http_retry_core::settings::PolicyExt;
 use http_retry_core::{RetryPolicy, RetryPolicyBuilder};
 use http_retry_dialects::llm::LlmPreset;
 use limits::{Hold, RepeatedMethods, Truncate};

@@ -11,8 +11,8 @@ use super::reader::{Checked, Hidden, block};
 use super::shown::{self, header_name};
 use super::value::Value;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
-use http_retry_core::adapter::{CLIENT_HEADER, client_header, is_client_header};
 use http_retry_core::policy::Decimal;
+use http_retry_core::settings::{CLIENT_HEADER, client_header, is_client_header};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -404,7 +404,7 @@ macro_rules! patterns {
     ($($name:ident = $normal:ident;)+) => {
         leaf! {
             $($name(String) = |value| {
-                let pattern = http_retry_core::adapter::$normal(text(value)?);
+                let pattern = http_retry_core::settings::$normal(text(value)?);
                 pattern.map_err(|allowed| format!("{value} is not {allowed}"))
             };)+
         }

@@ -25,7 +25,7 @@
 //! The retry layers of this project report themselves: one further in, when it repeats a request that may have been
 //! processed, and a download, when it requests its rest.
 //!
-//! A layer that sends copies of the request itself [asks](crate::adapter::ask_attempt) the attempt for its terms: who
+//! A layer that sends copies of the request itself [asks](crate::hedging::ask_attempt) the attempt for its terms: who
 //! pays, which gate they pass, and what may be sent twice.
 
 pub(crate) mod asked;
@@ -52,7 +52,7 @@ pub fn sent() {
 /// A handle to the attempt that sends a request, in the extensions of that request, for a layer in another task.
 ///
 /// A repeated request has one. The request of a first attempt has none, unless the retry layer works `across_tasks`. A
-/// layer in the same task can [ask](crate::adapter::ask_attempt) for one.
+/// layer in the same task can [ask](crate::hedging::ask_attempt) for one.
 ///
 /// ```
 /// use http_retry_core::attempt::AttemptHandle;

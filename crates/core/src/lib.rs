@@ -12,21 +12,25 @@
 pub mod adapter;
 pub mod attempt;
 pub mod budget;
+pub mod downloads;
 mod error;
 mod error_body;
 mod exchange;
 pub mod gate;
+pub mod hedging;
 mod name_hasher;
 mod named;
 mod nested;
 mod normal_form;
 pub mod policy;
+pub mod reading;
 pub mod report;
 pub mod route;
 pub mod runtime;
 mod sealed;
 mod server_hints;
-mod sharing;
+pub mod settings;
+pub mod sharing;
 
 pub use budget::{RetryBudget, RetryBudgetBuilder, ServiceBudgets};
 pub use error::{ConfigError, RateLimited};

@@ -204,7 +204,7 @@ impl<'a> RequestHead<'a> {
     }
 
     /// Returns `true` if the path matches a pattern in the form that
-    /// [`path_pattern`](crate::adapter::path_pattern) gives. A final slash of the path does not matter, and `/v1/*` also
+    /// [`path_pattern`](crate::settings::path_pattern) gives. A final slash of the path does not matter, and `/v1/*` also
     /// matches `/v1`.
     #[must_use]
     pub fn has_path(&self, pattern: &str) -> bool {

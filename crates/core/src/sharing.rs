@@ -1,9 +1,19 @@
-//! The interfaces for sharing budgets and gates with other processes.
+//! Building blocks for stores that share budgets and gates among processes.
 //!
 //! [`SharedServices`] gives the budgets and gates, a [`SharedAccount`] keeps the tokens of a budget, and a [`Peer`]
-//! shares one key of a gate: [`GateExt::with_peers`](crate::adapter::GateExt::with_peers) creates it for each key at its
-//! first call. The gate reports the ends of its calls to the peer, which uses a [`KeyGate`](crate::adapter::KeyGate) to
-//! close or open the gate on behalf of other processes.
+//! shares one key of a gate: [`GateExt::with_peers`] creates it for each key at its first call. The gate reports the ends
+//! of its calls to the peer, which uses a [`KeyGate`] to close or open the gate on behalf of other processes. A store that
+//! counts refusals across processes closes by the rules of [`vote`]. The other methods of [`GateExt`] and [`BudgetExt`]
+//! drive a gate and a budget without a client. `http-retry-fleet` is built on this module.
+
+pub use crate::budget::bucket::BudgetTerms;
+pub use crate::budget::ext::BudgetExt;
+pub use crate::budget::payment::PaymentResult;
+pub use crate::gate::controller::quota::GateQuota;
+pub use crate::gate::ext::GateExt;
+pub use crate::gate::key::KeyGate;
+pub use crate::gate::map::Permit;
+pub use crate::gate::state::{CallEnd, CallKind, GateRequest, Passed};
 
 use crate::budget::ServiceBudgets;
 use crate::gate::Gate;
@@ -22,7 +32,7 @@ use std::time::Duration;
 ///
 /// ```
 /// use http_retry::gate::Gate;
-/// use http_retry_core::adapter::SharedServices;
+/// use http_retry_core::sharing::SharedServices;
 /// use http_retry::tower::RetryLayer;
 /// use http_retry::{RetryBudget, RetryPolicy, ServiceBudgets};
 ///
@@ -79,13 +89,13 @@ impl Gate {
 /// The tokens of a budget that does not belong to this process alone: in a store, in shared memory, or in another
 /// budget.
 ///
-/// Pass it to [`BudgetExt::with_account`](crate::adapter::BudgetExt::with_account). Amounts are in millionths of a token,
+/// Pass it to [`BudgetExt::with_account`](crate::sharing::BudgetExt::with_account). Amounts are in millionths of a token,
 /// and times are those of [`Runtime::now`]. All methods may be called from many threads at once and must return soon: a
 /// round trip belongs into the future of [`ask`](Self::ask).
 ///
 /// ```
 /// use http_retry::RetryBudget;
-/// use http_retry_core::adapter::{BudgetExt, SharedAccount};
+/// use http_retry_core::sharing::{BudgetExt, SharedAccount};
 /// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// use std::time::Duration;
 ///
@@ -185,12 +195,12 @@ impl fmt::Debug for AccountReply {
 /// The receiver of a gate's reports, which shares one of its keys with other processes.
 ///
 /// All methods but [`wake`](Self::wake) are called with the key's lock held: they must return soon, and must not use
-/// the key's [`KeyGate`](crate::adapter::KeyGate). The peer is dropped once another key takes its key's slot, or the gate
+/// the key's [`KeyGate`](crate::sharing::KeyGate). The peer is dropped once another key takes its key's slot, or the gate
 /// is gone.
 ///
 /// ```
 /// use http_retry::gate::Gate;
-/// use http_retry_core::adapter::{GateExt, KeyGate, Peer};
+/// use http_retry_core::sharing::{GateExt, KeyGate, Peer};
 /// use http_retry::policy::Moment;
 /// use std::sync::{Arc, Mutex};
 /// use std::time::Duration;
@@ -237,4 +247,9 @@ pub trait Peer: Send + Sync + 'static {
     /// Called without a lock after each of the others, and after every other change of the gate's state. This is the
     /// time to wake a task that has something to send.
     fn wake(&self);
+}
+
+/// The rules by which refusals close a gate, for a store that counts them across processes.
+pub mod vote {
+    pub use crate::gate::vote::*;
 }

@@ -52,11 +52,11 @@ pub use memory::MemoryStore;
 pub use status::FleetStatus;
 
 use http_retry_core::ConfigError;
-use http_retry_core::adapter::{BudgetTerms, GateExt, SharedServices};
 use http_retry_core::budget::{RetryBudget, RetryBudgetBuilder, ServiceBudgets};
 use http_retry_core::gate::Gate;
 use http_retry_core::report::Observer;
 use http_retry_core::runtime::Runtime;
+use http_retry_core::sharing::{BudgetTerms, GateExt, SharedServices};
 use shared::Shared;
 use std::fmt;
 use std::sync::{Arc, OnceLock};

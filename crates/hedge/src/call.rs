@@ -4,10 +4,9 @@ use crate::layer::HedgeLayer;
 use crate::race::{Next, Race};
 use crate::request::{CopyRequest, ResponseHead};
 use crate::terms::Terms;
-use http_retry_core::adapter::{
-    AskedAttempt, CopyEnd, CopyRefusal, PaidCopy, RequestSettings, ask_attempt,
-};
+use http_retry_core::adapter::RequestSettings;
 use http_retry_core::attempt::AttemptHandle;
+use http_retry_core::hedging::{AskedAttempt, CopyEnd, CopyRefusal, PaidCopy, ask_attempt};
 use http_retry_core::runtime::Sleep;
 use pin_project_lite::pin_project;
 use std::future::Future;

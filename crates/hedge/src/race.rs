@@ -1,7 +1,7 @@
 //! The decisions about the copies of one attempt: when the next one is sent, and which result goes to the caller. Time
 //! is an argument.
 
-use http_retry_core::adapter::CopyEnd;
+use http_retry_core::hedging::CopyEnd;
 use std::time::Duration;
 
 /// The copies of one attempt, from the first request on.

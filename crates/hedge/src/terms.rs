@@ -3,8 +3,9 @@
 use crate::latencies::Window;
 use crate::layer::HedgeLayer;
 use http::request::Parts;
-use http_retry_core::adapter::{CopyJudge, PaidCopy, RequestSettings};
+use http_retry_core::adapter::RequestSettings;
 use http_retry_core::attempt::AttemptHandle;
+use http_retry_core::hedging::{CopyJudge, PaidCopy};
 use http_retry_core::policy::{Hedge, HedgeAfter};
 use http_retry_core::runtime::Sleep;
 use std::sync::Arc;

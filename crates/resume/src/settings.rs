@@ -1,7 +1,7 @@
 //! Settings of resumed downloads.
 
 use http_retry_core::ConfigError;
-use http_retry_core::adapter::DownloadLimits;
+use http_retry_core::downloads::DownloadLimits;
 use std::time::Duration;
 
 /// The settings that only resumed downloads have. Give them to `RetryLayer::resume` or `RetryMiddleware::resume`. The

@@ -1,14 +1,14 @@
 //! The terms of a download, decided with its request and used at each break.
 
 use http::{Extensions, HeaderMap, HeaderName, Method};
-use http_retry_core::adapter::{
-    DownloadLimits, DownloadRecorder, Engine, Head, PaymentResult, PolicyExt, RequestSettings,
-    RestOfDownload, SessionExt,
-};
+use http_retry_core::adapter::{Engine, Head, RequestSettings};
 use http_retry_core::budget::PaidRetry;
+use http_retry_core::downloads::{DownloadLimits, DownloadRecorder, RestOfDownload, SessionExt};
 use http_retry_core::policy::{RequestLine, RetrySession};
 use http_retry_core::report::ReportSlot;
 use http_retry_core::route::Route;
+use http_retry_core::settings::PolicyExt;
+use http_retry_core::sharing::PaymentResult;
 use http_retry_core::{Outcome, RequestFacts, RetryOverride, RetryPolicy, StopReason};
 use std::future::Future;
 use std::pin::Pin;

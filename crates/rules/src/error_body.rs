@@ -4,10 +4,10 @@
 mod json;
 mod xml;
 
-use http_retry_core::adapter::{RetryTime, date_in_prose, delay_in_prose};
 use http_retry_core::policy::ErrorBody;
 #[cfg(feature = "json")]
 use http_retry_core::policy::Pointer;
+use http_retry_core::reading::{RetryTime, date_in_prose, delay_in_prose};
 #[cfg(feature = "json")]
 use json::Findings;
 use json::{is_json, parsed};

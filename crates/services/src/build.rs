@@ -3,8 +3,10 @@
 use crate::service::{LevelSettings, Service};
 use crate::table::{ServiceEntry, ServiceTable};
 use crate::{KeptBudgets, ServicesBuilder, ServicesInner, names_in_order};
-use http_retry_core::adapter::{BudgetExt, Budgets, PolicyExt, SharedMap};
+use http_retry_core::adapter::Budgets;
 use http_retry_core::route::{Destination, Route};
+use http_retry_core::settings::{PolicyExt, SharedMap};
+use http_retry_core::sharing::BudgetExt;
 use http_retry_core::{ConfigError, RetryBudget};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;

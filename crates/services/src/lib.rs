@@ -60,9 +60,10 @@ pub use http_retry_core::policy::RequestOverrides;
 pub use service::{Service, ServiceRoute};
 pub use summary::RouteSummary;
 
-use http_retry_core::adapter::{SharedMap, SharedServices};
 use http_retry_core::report::DeadLetters;
 use http_retry_core::route::{RequestHead, Route, Router};
+use http_retry_core::settings::SharedMap;
+use http_retry_core::sharing::SharedServices;
 use http_retry_core::{ConfigError, RetryBudget, RetryPolicy, ServiceBudgets};
 use std::collections::BTreeSet;
 use std::fmt;

@@ -2,8 +2,8 @@
 
 use crate::matching::Matching;
 use http::{Method, Uri};
-use http_retry_core::adapter::{base_url, check_name, host_pattern, path_pattern, scheme_pattern};
 use http_retry_core::policy::RequestOverrides;
+use http_retry_core::settings::{base_url, check_name, host_pattern, path_pattern, scheme_pattern};
 use http_retry_core::{ConfigError, RetryBudget, RetryPolicy};
 use std::sync::Arc;
 

@@ -2,10 +2,12 @@
 
 use crate::ServicesInner;
 use crate::table::{ServiceEntry, ServiceTable};
-use http_retry_core::adapter::{BudgetExt, Budgets, PolicyExt};
+use http_retry_core::adapter::Budgets;
 use http_retry_core::policy::{Decimal, WorstCase};
 use http_retry_core::route::Route;
 use http_retry_core::rules::Action;
+use http_retry_core::settings::PolicyExt;
+use http_retry_core::sharing::BudgetExt;
 use http_retry_core::{RetryBudget, RetryPolicy};
 use std::collections::HashMap;
 use std::sync::Arc;

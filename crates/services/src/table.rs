@@ -1,8 +1,8 @@
 //! The lookup of the service and route of a request.
 
 use crate::matching::Matching;
-use http_retry_core::adapter::{HostMap, SharedMap};
 use http_retry_core::route::{RequestHead, Route, Router};
+use http_retry_core::settings::{HostMap, SharedMap};
 use std::cmp::Reverse;
 use std::sync::Arc;
 

@@ -8,9 +8,11 @@ use crate::watch::{self, Seen};
 use http::{Request, Response};
 use http_retry_core::adapter::{
     BodyNeed, BodyPart, BrokenResponse, Changes, End, EndsWith, Engine, ErrorFacts, Exchange,
-    Found, Head, Inspected, Kept, PolicyExt, RedirectSigns, RequestSettings, Todo, is_longer,
+    Found, Head, Inspected, Kept, RedirectSigns, RequestSettings, Todo,
 };
+use http_retry_core::reading::is_longer;
 use http_retry_core::runtime::block_on;
+use http_retry_core::settings::PolicyExt;
 use http_retry_core::{ErrorKind, Outcome, RetryReport, StopReason};
 use std::any::type_name;
 use std::future::poll_fn;

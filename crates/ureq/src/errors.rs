@@ -2,11 +2,12 @@
 
 use crate::watch::Seen;
 use http::StatusCode;
-use http_retry_core::adapter::{
-    OutcomeExt, PolicyExt, is_refusal_by_proxy, is_refusal_to_connect, kind_of_tls_text,
-};
 use http_retry_core::policy::Verdict;
+use http_retry_core::reading::{
+    OutcomeExt, is_refusal_by_proxy, is_refusal_to_connect, kind_of_tls_text,
+};
 use http_retry_core::report::RetryReport;
+use http_retry_core::settings::PolicyExt;
 use http_retry_core::{Class, ErrorKind, Outcome, Reach, RetryPolicy};
 use std::error::Error as StdError;
 use std::fmt;

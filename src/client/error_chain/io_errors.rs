@@ -2,7 +2,7 @@
 
 use super::link::Link;
 use crate::ErrorKind;
-use http_retry_core::adapter::kind_of_tls_text;
+use http_retry_core::reading::kind_of_tls_text;
 use std::io;
 
 pub(super) fn read_io(error: &io::Error) -> Link {

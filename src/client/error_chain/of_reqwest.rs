@@ -3,7 +3,8 @@
 use super::{known, links};
 use crate::RetryPolicy;
 use crate::error::BoxError;
-use http_retry_core::adapter::{PolicyExt, RedirectSigns};
+use http_retry_core::adapter::RedirectSigns;
+use http_retry_core::settings::PolicyExt;
 use std::any::Any;
 use std::error::Error;
 

@@ -7,7 +7,7 @@ use crate::error::{AttemptTimeout, IncompleteBody};
 use crate::resume::Interrupted;
 use crate::runtime::Elapsed;
 use crate::{Class, ErrorKind, RateLimited, Reach};
-use http_retry_core::adapter::{is_refusal_by_proxy, is_refusal_to_connect};
+use http_retry_core::reading::{is_refusal_by_proxy, is_refusal_to_connect};
 use std::error::Error;
 use std::io;
 

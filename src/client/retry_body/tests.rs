@@ -8,7 +8,7 @@ use crate::policy::Verdict;
 use futures_util::FutureExt;
 use http::HeaderValue;
 use http_body_util::{BodyExt, Full, StreamBody};
-use http_retry_core::adapter::BodyProbe;
+use http_retry_core::reading::BodyProbe;
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;

@@ -3,7 +3,7 @@
 use super::{config, origin, policy};
 use http_retry::policy::Hedge;
 use http_retry::{RetryOverride, RetryPolicy};
-use http_retry_core::adapter::PolicyExt;
+use http_retry_core::settings::PolicyExt;
 use std::time::Duration;
 
 /// The policy of the service `a` in this document.

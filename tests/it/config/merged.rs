@@ -6,7 +6,7 @@ mod places;
 use super::client::{on_tower, statuses};
 use super::{config, delays, origin, policy, seconds};
 use http_retry::config::RetryConfig;
-use http_retry_core::adapter::PolicyExt;
+use http_retry_core::settings::PolicyExt;
 
 const SERVICE: &str = "services.a.retry";
 const ROUTE: &str = "services.a.routes[0].retry";

@@ -6,7 +6,7 @@ mod model;
 use super::{SECOND, origins, policy};
 use http_retry::policy::Decimal;
 use http_retry::{Backoff, Jitter, Methods, RetryPolicy};
-use http_retry_core::adapter::PolicyExt;
+use http_retry_core::settings::PolicyExt;
 use layers::{config, layers};
 use model::{Model, model};
 use proptest::prelude::*;

@@ -5,7 +5,7 @@ use http::{HeaderMap, Method, StatusCode};
 use http_retry::llm::LlmPreset;
 use http_retry::policy::Moment;
 use http_retry::{Outcome, RequestFacts, RetryBudget, RetryPolicy};
-use http_retry_core::adapter::PolicyExt;
+use http_retry_core::settings::PolicyExt;
 use serde_json::Value;
 use std::time::Duration;
 

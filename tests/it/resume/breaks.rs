@@ -8,7 +8,7 @@ use http_retry::report::{RetryEvent, RetryEventKind};
 use http_retry::resume::{Resume, ResumeFailure};
 use http_retry::testing::ManualRuntime;
 use http_retry::{RetryBudget, StopReason};
-use http_retry_core::adapter::PolicyExt;
+use http_retry_core::settings::PolicyExt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tower::{Layer, ServiceExt};

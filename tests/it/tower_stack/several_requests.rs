@@ -9,7 +9,7 @@ use http_retry::run::Runner;
 use http_retry::testing::{ManualRuntime, Script, ScriptBody};
 use http_retry::tower::RetryLayer;
 use http_retry::{Class, Reach, RetryOverride, RetryPolicy, RetryReport, StopReason};
-use http_retry_core::adapter::ask_attempt;
+use http_retry_core::hedging::ask_attempt;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;

@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 /// another one, or whose request has its retries off, leaves the reply to the one around it.
 ///
 /// ```
-/// use http_retry_core::adapter::ask_attempt;
+/// use http_retry_core::hedging::ask_attempt;
 ///
 /// assert!(ask_attempt().is_none(), "no retry layer is at work here");
 /// ```

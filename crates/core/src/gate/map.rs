@@ -29,7 +29,7 @@ pub(super) struct GateMap {
 type Set = [Slot; WAYS];
 
 /// The right to send one call: the slot and key that admitted it, and its number. It must be returned with
-/// [`GateExt::end`](crate::adapter::GateExt::end).
+/// [`GateExt::end`](crate::sharing::GateExt::end).
 #[derive(Debug, Clone, Copy)]
 pub struct Permit {
     /// The index of its slot.

@@ -1,12 +1,12 @@
 //! The vote that closes a gate, and the cooldown that follows: the numbers that all processes of a shared gate must
 //! agree on.
 //!
-//! [`Peer`](crate::adapter::Peer) reports the calls of a process; a store that closes the gate for all processes
+//! [`Peer`](crate::sharing::Peer) reports the calls of a process; a store that closes the gate for all processes
 //! decides as each of them would if it uses the items here. Times are microseconds. Every number stays below 2^53, so
 //! that a script whose only numbers are 64-bit floats can compute the same; sums and products saturate there.
 //!
 //! ```
-//! use http_retry_core::adapter::vote::{FIRST_PATIENCE, RefusalRun, next_cooldown};
+//! use http_retry_core::sharing::vote::{FIRST_PATIENCE, RefusalRun, next_cooldown};
 //!
 //! let (mut run, mut doublings) = (RefusalRun::default(), 0);
 //! run.refused(4);

@@ -17,7 +17,7 @@ use std::time::Duration;
 ///
 /// ```
 /// use http::StatusCode;
-/// use http_retry_core::adapter::{Rewrite, RewriteBody, Rewritten};
+/// use http_retry_core::reading::{Rewrite, RewriteBody, Rewritten};
 /// use http_retry::{Outcome, RetryPolicy};
 ///
 /// /// Sends half of the lines after a 413.
@@ -106,7 +106,8 @@ pub enum Inspected {
 ///
 /// ```
 /// use http_retry::policy::Verdict;
-/// use http_retry_core::adapter::{BodyProbe, Inspected, StreamHolder};
+/// use http_retry_core::adapter::Inspected;
+/// use http_retry_core::reading::{BodyProbe, StreamHolder};
 /// use http_retry::{Class, Outcome, Reach, RetryPolicy};
 /// use std::ops::ControlFlow;
 /// use std::time::Duration;

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 /// without regard to case, and as they are: a pattern with a port matches only a host with the same port.
 ///
 /// ```
-/// use http_retry_core::adapter::HostMap;
+/// use http_retry_core::settings::HostMap;
 ///
 /// let mut map = HostMap::default();
 /// map.insert("*.example.com", "any");

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// in which the hashes differ.
 ///
 /// ```
-/// use http_retry_core::adapter::SharedMap;
+/// use http_retry_core::settings::SharedMap;
 ///
 /// let mut before = SharedMap::default();
 /// before.insert("orders".into(), 1);

@@ -61,7 +61,7 @@ impl Unit {
     ///
     /// ```
     /// use http_retry::policy::Unit;
-    /// use http_retry_core::adapter::RetryTime;
+    /// use http_retry_core::reading::RetryTime;
     /// use std::time::Duration;
     ///
     /// let delay = Duration::from_millis(1500);

@@ -1,8 +1,8 @@
 //! Locations of values in a response.
 
 use http::HeaderName;
-use http_retry_core::adapter::RetryTime;
 use http_retry_core::policy::{ErrorBody, Pointer, RequestLine, Scope, Unit};
+use http_retry_core::reading::RetryTime;
 use http_retry_core::{ConfigError, Outcome};
 use http_retry_rules::ReadBody;
 

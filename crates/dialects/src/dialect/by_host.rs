@@ -1,8 +1,8 @@
 //! Dialects by host.
 
 use super::Dialect;
-use http_retry_core::adapter::{HostMap, host_pattern};
 use http_retry_core::policy::{Classify, Pointer, Verdict};
+use http_retry_core::settings::{HostMap, host_pattern};
 use http_retry_core::{ConfigError, Outcome};
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! The meaning of a response.
 
 use super::at::{Location, LocationKind};
-use http_retry_core::adapter::{OutcomeExt, RetryTime};
 use http_retry_core::policy::{Pointer, Reason, Scope, Unit, Verdict};
+use http_retry_core::reading::{OutcomeExt, RetryTime};
 use http_retry_core::rules::BodyView;
 use http_retry_core::{Class, ConfigError, Outcome, Reach};
 use http_retry_rules::Condition;

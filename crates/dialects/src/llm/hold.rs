@@ -3,8 +3,9 @@
 use super::stream::{Peek, Peeked};
 use crate::dialect::judge_event;
 use http::header::CONTENT_ENCODING;
-use http_retry_core::adapter::{BodyProbe, Inspected, StreamHolder};
+use http_retry_core::adapter::Inspected;
 use http_retry_core::policy::{Reason, Verdict};
+use http_retry_core::reading::{BodyProbe, StreamHolder};
 use http_retry_core::{Class, Outcome, Reach};
 use std::ops::ControlFlow;
 use std::time::Duration;

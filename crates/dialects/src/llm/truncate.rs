@@ -10,8 +10,8 @@ mod tests;
 use crate::dialect::{TokenCounts, context_counts, limit_and_requested};
 use headers::{fix_headers, may_cut};
 use http_retry_core::Outcome;
-use http_retry_core::adapter::{Rewrite, RewriteBody, Rewritten};
 use http_retry_core::policy::{Decimal, ErrorBody, Reason};
+use http_retry_core::reading::{Rewrite, RewriteBody, Rewritten};
 use http_retry_rules::ReadBody;
 use scan::{Span, Text};
 

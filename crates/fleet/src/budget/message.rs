@@ -1,6 +1,6 @@
 //! The messages between a process and the store of a fleet's budget.
 
-use http_retry_core::adapter::BudgetTerms;
+use http_retry_core::sharing::BudgetTerms;
 
 /// The largest number that a script takes: sums of several of them stay below 2^53, up to which Lua counts exactly.
 pub(super) const MAX_COUNT: i64 = 1_000_000_000_000_000;

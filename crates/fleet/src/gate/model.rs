@@ -4,7 +4,7 @@
 //! The vote and the cooldown are those of one process's controller, with the outcomes of all processes.
 
 use super::message::{GateNotice, GateReply, GateReport, MAX_COOLDOWN, MAX_COUNT};
-use http_retry_core::adapter::vote::{
+use http_retry_core::sharing::vote::{
     DEFAULT_COOLDOWN, FIRST_PATIENCE, MAX_PATIENCE, MIN_PATIENCE, RefusalRun, next_cooldown,
 };
 use std::time::Duration;

@@ -5,7 +5,7 @@
 use super::message::{GateNotice, GateReport};
 use crate::clock::part;
 use crate::task::NextAction;
-use http_retry_core::adapter::vote::DEFAULT_COOLDOWN;
+use http_retry_core::sharing::vote::DEFAULT_COOLDOWN;
 use std::task::Waker;
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! One budget of many processes.
 
 use super::*;
-use http_retry_core::adapter::BudgetExt;
+use http_retry_core::sharing::BudgetExt;
 
 #[tokio::test(start_paused = true)]
 async fn two_processes_spend_one_budget() {

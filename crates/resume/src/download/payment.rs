@@ -3,9 +3,9 @@
 
 use super::{BodyBreak, Download};
 use crate::terms::{Payment, Refused};
-use http_retry_core::adapter::OutcomeExt;
 use http_retry_core::budget::PaidRetry;
 use http_retry_core::policy::ResumeFailure;
+use http_retry_core::reading::OutcomeExt;
 use http_retry_core::runtime::Sleep;
 use http_retry_core::{ErrorKind, Outcome, StopReason};
 use std::error::Error;

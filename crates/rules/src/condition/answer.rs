@@ -3,10 +3,10 @@
 use super::{Condition, Test, Value, ValueTest};
 use crate::error_body::ReadBody;
 use http::HeaderName;
-use http_retry_core::adapter::OutcomeExt;
 use http_retry_core::policy::ErrorBody;
 #[cfg(feature = "json")]
 use http_retry_core::policy::Pointer;
+use http_retry_core::reading::OutcomeExt;
 use http_retry_core::{ConfigError, Outcome};
 
 /// A test of a response header: one of its values, or a named part of a line, has a value.

@@ -3,7 +3,7 @@
 use super::{Condition, Test};
 use http::Method;
 use http_retry_core::ConfigError;
-use http_retry_core::adapter::path_pattern;
+use http_retry_core::settings::path_pattern;
 use std::ops::{Bound, RangeBounds};
 
 impl Condition {

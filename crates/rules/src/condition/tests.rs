@@ -1,8 +1,8 @@
 use super::*;
 use http::{HeaderMap, HeaderName, StatusCode};
 use http_retry_core::RetryPolicy;
-use http_retry_core::adapter::PolicyExt;
 use http_retry_core::rules::{CannedResponse, Failover, OnExhausted, Rule};
+use http_retry_core::settings::PolicyExt;
 
 fn holds(test: Test, outcome: &Outcome<'_>, view: BodyView) -> Option<bool> {
     let mut input = ConditionInput::new(outcome, view);

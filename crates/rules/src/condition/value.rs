@@ -1,6 +1,6 @@
 //! The required value of a part of a response.
 
-use http_retry_core::adapter::bare_name;
+use http_retry_core::reading::bare_name;
 
 /// The required value of a header or of a location in a body; a list means "one of".
 ///

@@ -2,7 +2,7 @@
 //! secrets.
 
 use super::{Condition, ErrorGroup, ResultKind, Test};
-use http_retry_core::adapter::joined;
+use http_retry_core::reading::joined;
 use std::fmt::{self, Display};
 
 /// Writes the condition as an explanation shows it: `status 429 and a code in the body`. What a header or a body is

@@ -2,8 +2,8 @@
 
 use crate::calls::{URL, retries};
 use crate::server::{BodyEnd, Server, Step};
-use http_retry_core::adapter::{Rewrite, RewriteBody, Rewritten};
 use http_retry_core::policy::{Classify, Verdict};
+use http_retry_core::reading::{Rewrite, RewriteBody, Rewritten};
 use http_retry_core::{Class, ErrorKind, Outcome, Reach};
 use http_retry_rules::ReadBody;
 use http_retry_ureq::{Retries, RetryPolicy, RetryReport, StopReason};

@@ -1,9 +1,9 @@
 //! The default connector and the system's clock, against a server on the loopback.
 
-use http_retry_core::adapter::{CallEnd, CallKind, GateExt, GateRequest};
 use http_retry_core::gate::Gate;
 use http_retry_core::policy::{Classify, Scope, Verdict};
 use http_retry_core::runtime::Runtime;
+use http_retry_core::sharing::{CallEnd, CallKind, GateExt, GateRequest};
 use http_retry_core::{Backoff, Class, ErrorKind, Outcome, Reach};
 use http_retry_testing::ManualRuntime;
 use http_retry_ureq::{Retries, RetryPolicy, RetryReport};

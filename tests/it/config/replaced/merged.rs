@@ -5,7 +5,7 @@ use http_retry::config::{Document, RetryConfig};
 use http_retry::policy::RequestLine;
 use http_retry::route::{RequestHead, Route, Router};
 use http_retry::{Outcome, RetryPolicy};
-use http_retry_core::adapter::PolicyExt;
+use http_retry_core::settings::PolicyExt;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::Config;

@@ -5,7 +5,7 @@ use http_retry::Outcome;
 use http_retry::config::RetryConfig;
 use http_retry::policy::{Classify, Verdict};
 use http_retry::{ConfigError, config::ConfigErrors};
-use http_retry_core::adapter::PolicyExt;
+use http_retry_core::settings::PolicyExt;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};

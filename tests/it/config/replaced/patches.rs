@@ -7,7 +7,7 @@ use http::{Method, Uri};
 use http_retry::StopReason;
 use http_retry::config::RetryConfig;
 use http_retry::route::{RequestHead, Route, Router};
-use http_retry_core::adapter::PolicyExt;
+use http_retry_core::settings::PolicyExt;
 use std::sync::Arc;
 
 #[test]

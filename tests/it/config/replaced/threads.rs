@@ -3,7 +3,7 @@
 use super::super::client::{on_tower, statuses};
 use super::super::{config, delays, origin, policy, seconds};
 use super::{patch, replace};
-use http_retry_core::adapter::PolicyExt;
+use http_retry_core::settings::PolicyExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 #[test]

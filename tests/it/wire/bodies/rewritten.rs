@@ -11,7 +11,7 @@ use http_retry::reqwest::RetryMiddleware;
 use http_retry::testing::ManualRuntime;
 use http_retry::tower::RetryLayer;
 use http_retry::{Outcome, ReplayBody, RetryPolicy};
-use http_retry_core::adapter::{Rewrite, RewriteBody, Rewritten};
+use http_retry_core::reading::{Rewrite, RewriteBody, Rewritten};
 use reqwest_middleware::ClientBuilder;
 use tower::{Layer, ServiceExt};
 

@@ -29,7 +29,7 @@ pub trait OutcomeExt<'a>: Sealed {
     /// ```
     /// use http::{HeaderMap, HeaderValue, StatusCode, header};
     /// use http_retry::Outcome;
-    /// use http_retry_core::adapter::OutcomeExt;
+    /// use http_retry_core::reading::OutcomeExt;
     ///
     /// let date = HeaderValue::from_static("Fri, 21 Aug 2026 12:00:00 GMT");
     /// let headers = HeaderMap::from_iter([(header::DATE, date)]);

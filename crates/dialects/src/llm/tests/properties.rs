@@ -3,8 +3,8 @@
 use crate::dialect::{context_counts, judge, judge_event};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use http_retry_core::Outcome;
-use http_retry_core::adapter::OutcomeExt;
 use http_retry_core::policy::ErrorBody;
+use http_retry_core::reading::OutcomeExt;
 use http_retry_rules::ReadBody;
 use proptest::prelude::*;
 use std::time::Duration;

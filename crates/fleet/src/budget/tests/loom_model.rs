@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::budget::account::{AccountLink, account};
-use http_retry_core::adapter::{BudgetExt, PaymentResult};
 use http_retry_core::budget::RetryBudget;
 use http_retry_core::policy::{Moment, RetryPlan};
+use http_retry_core::sharing::{BudgetExt, PaymentResult};
 use http_retry_core::{ErrorKind, Outcome, RequestFacts, RetryPolicy};
 use loom::thread;
 use std::future::Future;

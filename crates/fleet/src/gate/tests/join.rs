@@ -3,9 +3,9 @@
 use super::NextAction;
 use super::joined::Joined;
 use http::{HeaderMap, HeaderValue, Method};
-use http_retry_core::adapter::GateExt;
 use http_retry_core::gate::{Gate, GatedCall};
 use http_retry_core::policy::Moment;
+use http_retry_core::sharing::GateExt;
 use http_retry_testing::ManualRuntime;
 use std::sync::Arc;
 use std::task::Waker;

@@ -1,8 +1,8 @@
 //! A fleet whose links to the store a test holds itself.
 
 use crate::gate::link::{GateLink, link};
-use http_retry_core::adapter::GateExt;
 use http_retry_core::gate::Gate;
+use http_retry_core::sharing::GateExt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 

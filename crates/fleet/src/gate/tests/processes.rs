@@ -2,8 +2,8 @@
 
 use super::world::{Health, MILLI, Wait, World};
 use super::*;
-use http_retry_core::adapter::{CallEnd, CallKind, GateExt};
 use http_retry_core::runtime::Runtime;
+use http_retry_core::sharing::{CallEnd, CallKind, GateExt};
 use http_retry_testing::ManualRuntime;
 use std::task::Waker;
 

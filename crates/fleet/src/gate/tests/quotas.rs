@@ -5,8 +5,9 @@ use super::world::{MILLI, World};
 use super::*;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use http_retry_core::Outcome;
-use http_retry_core::adapter::{CallEnd, GateQuota, OutcomeExt};
+use http_retry_core::reading::OutcomeExt;
 use http_retry_core::runtime::Runtime;
+use http_retry_core::sharing::{CallEnd, GateQuota};
 
 const PROCESSES: usize = 10;
 

@@ -4,12 +4,12 @@ use super::joined::Joined;
 use super::*;
 use crate::gate::link::GateLink;
 use futures_util::FutureExt;
-use http_retry_core::adapter::{
-    CallEnd, CallKind, GateExt, GateQuota, GateRequest, Passed, Permit,
-};
 use http_retry_core::gate::Gate;
 use http_retry_core::policy::Moment;
 use http_retry_core::runtime::Runtime;
+use http_retry_core::sharing::{
+    CallEnd, CallKind, GateExt, GateQuota, GateRequest, Passed, Permit,
+};
 use http_retry_testing::ManualRuntime;
 use std::pin::Pin;
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 
 use super::unambiguous::is_unambiguous;
 use crate::error_body::{Content, FieldTimes, work};
-use http_retry_core::adapter::RetryTime;
 use http_retry_core::policy::Unit;
+use http_retry_core::reading::RetryTime;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 use std::time::Duration;
