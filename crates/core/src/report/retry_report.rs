@@ -268,6 +268,7 @@ pub struct AttemptReport {
 }
 
 impl AttemptReport {
+    #[inline]
     pub(in crate::report) fn new(number: u32, outcome: &Outcome<'_>, wall: Duration) -> Self {
         Self {
             number,

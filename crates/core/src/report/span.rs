@@ -69,7 +69,7 @@ impl AttemptSpan {
             // Asked only if somebody listens.
             let is_known = || method.is_none_or(is_known);
             let named = method.map(Method::as_str);
-            Some(tracing::info_span!(
+            let span = tracing::info_span!(
                 target: "http_retry",
                 "http.attempt",
                 call,
@@ -85,7 +85,9 @@ impl AttemptSpan {
                 "http.response.status_code" = Empty,
                 "error.type" = Empty,
                 copies = Empty,
-            ))
+            );
+            // Nobody listens, which is then seen at once.
+            (!span.is_none()).then_some(span)
         };
         Self {
             #[cfg(feature = "tracing")]
@@ -105,6 +107,7 @@ impl AttemptSpan {
 
     /// Ends the span with the outcome's status or error, and with the number of copies that were sent besides the first
     /// request, if there are any.
+    #[inline]
     pub(crate) fn ended(self, outcome: &Outcome<'_>, copies: u32) {
         #[cfg(feature = "tracing")]
         if let Some(span) = self.span {
