@@ -54,7 +54,6 @@ use super::vote::{FIRST_PATIENCE, MAX_PATIENCE, RefusalRun};
 use provisional::{Closure, CountedRefusal};
 use quota::QuotaState;
 use release::Release;
-use std::collections::BTreeMap;
 
 pub(super) const MILLISECOND: u64 = 1_000;
 pub(super) const SECOND: u64 = 1_000_000;
@@ -107,8 +106,8 @@ pub(crate) struct Controller {
     first_refused: u64,
     patience: u64,
     closure: Closure,
-    /// The refusals whose bodies are being read, by the numbers of their calls.
-    provisional: BTreeMap<u64, CountedRefusal>,
+    /// The refusals whose bodies are being read, in the order of their calls' numbers.
+    provisional: Vec<(u64, CountedRefusal)>,
     /// The probe in flight, the number of probes that may follow, and the time of the next one.
     probe: Option<CallNumber>,
     probes: u64,
@@ -146,7 +145,7 @@ impl Controller {
             first_refused: 0,
             patience: FIRST_PATIENCE,
             closure: Closure::default(),
-            provisional: BTreeMap::new(),
+            provisional: Vec::new(),
             probe: None,
             probes: 0,
             probe_at: 0,

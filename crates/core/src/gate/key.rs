@@ -10,7 +10,6 @@ use super::{Gate, GatedCall, Shared, micros};
 use crate::normal_form::normal_path;
 use crate::policy::{Moment, RequestLine, Scope, splitmix64};
 use crate::sharing::Peer;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::atomic::Ordering;
@@ -59,23 +58,39 @@ pub(super) struct NarrowerGates {
     names: GateKeys,
 }
 
-/// The keys of gates, each with the time at which it was put there. The oldest entry is dropped.
-type GateKeys = BTreeMap<u64, (u64, u64)>;
+/// The keys of gates in order, each with the time at which it was put there. The oldest entry is dropped.
+type GateKeys = Vec<(u64, (u64, u64))>;
 
 fn put(keys: &mut GateKeys, key: u64, gate: u64, now: u64) {
-    // A scan of all entries, but only when a new limit is met.
-    if keys.len() >= MAX_NARROWER && !keys.contains_key(&key) {
-        let oldest = keys.iter().min_by_key(|(_, (since, _))| *since);
-        let oldest = oldest.map(|(key, _)| *key);
-        oldest.map(|oldest| keys.remove(&oldest));
+    if let Some((_, known)) = position(keys, key).ok().and_then(|at| keys.get_mut(at)) {
+        *known = (now, gate);
+        return;
     }
-    keys.insert(key, (now, gate));
+    // A scan of all entries, but only when a new limit is met.
+    if keys.len() >= MAX_NARROWER {
+        let since = |(_, (since, _)): &(u64, (u64, u64))| *since;
+        if let Some(oldest) = keys.iter().map(since).min() {
+            let at = keys.iter().position(|entry| since(entry) == oldest);
+            at.map(|at| keys.remove(at));
+        }
+    }
+    let at = position(keys, key).unwrap_or_else(|at| at);
+    keys.insert(at, (key, (now, gate)));
 }
 
 fn get(keys: &GateKeys, key: u64, now: u64) -> Option<u64> {
-    let (since, gate) = keys.get(&key)?;
+    let (_, (since, gate)) = keys.get(position(keys, key).ok()?)?;
     let fresh = now.saturating_sub(*since) <= micros(NARROWER_LIFETIME);
     fresh.then_some(*gate)
+}
+
+/// Returns the position of a key.
+///
+/// # Errors
+///
+/// The position at which it belongs.
+fn position(keys: &GateKeys, key: u64) -> Result<usize, usize> {
+    keys.binary_search_by_key(&key, |(key, _)| *key)
 }
 
 impl Gate {

@@ -118,8 +118,6 @@ impl GateMap {
     }
 
     /// Runs `act` on the locked state of a slot if the slot still belongs to this key, and wakes the waiters concerned.
-    #[cold]
-    #[inline(never)]
     pub(super) fn decide<T>(
         &self,
         slot: &Slot,
@@ -127,25 +125,11 @@ impl GateMap {
         moment: Moment,
         act: impl FnOnce(&mut KeyState, &Counters) -> T,
     ) -> Option<T> {
-        let mut guard = slot.lock();
-        // The slot may have been given to another key since it was found.
-        if !slot.has_key(key) {
-            return None;
-        }
-        let now = micros(moment.now);
-        let new = || Box::new(KeyState::new(now));
-        let state = guard.get_or_insert_with(new);
-        state.take_over(&slot.counters, now);
-        let result = act(state, &slot.counters);
-        let wakers = state.release_if_idle(&slot.counters);
-        let peer = state.peer().cloned();
-        drop(guard);
-        // Woken only now, without the lock: a waiter or the peer may take it at once.
-        wakers.into_iter().for_each(Waker::wake);
-        if let Some(peer) = peer {
-            peer.wake();
-        }
-        Some(result)
+        let (mut act, mut result) = (Some(act), None);
+        slot.decide(key, moment, &mut |state, counters| {
+            result = act.take().map(|act| act(state, counters));
+        });
+        result
     }
 
     /// Takes the first free slot, in the same order for every thread, so that no key gets two; otherwise the slot of an
@@ -218,6 +202,30 @@ impl Slot {
             self.counters.reset();
         }
         unused
+    }
+
+    /// See [`GateMap::decide`]. Not generic, so that a program has it once.
+    #[cold]
+    #[inline(never)]
+    fn decide(&self, key: GateKey, moment: Moment, act: &mut dyn FnMut(&mut KeyState, &Counters)) {
+        let mut guard = self.lock();
+        // The slot may have been given to another key since it was found.
+        if !self.has_key(key) {
+            return;
+        }
+        let now = micros(moment.now);
+        let new = || Box::new(KeyState::new(now));
+        let state = guard.get_or_insert_with(new);
+        state.take_over(&self.counters, now);
+        act(state, &self.counters);
+        let wakers = state.release_if_idle(&self.counters);
+        let peer = state.peer().cloned();
+        drop(guard);
+        // Woken only now, without the lock: a waiter or the peer may take it at once.
+        wakers.into_iter().for_each(Waker::wake);
+        if let Some(peer) = peer {
+            peer.wake();
+        }
     }
 
     /// Runs `act` on the locked state if the slot belongs to this key, without advancing the clock.

@@ -5,7 +5,7 @@ use super::key::GateKey;
 use super::map::{Counters, Permit};
 use super::micros;
 use crate::sharing::Peer;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Weak};
 use std::task::Waker;
@@ -144,6 +144,7 @@ impl KeyState {
             polls_at: 0,
             patient_until: self.now.saturating_add(patience),
             ends_by: time_left.map_or(u64::MAX, |left| self.now.saturating_add(left)),
+            permit: None,
         };
         self.queue.join(began, waiting)
     }
@@ -171,7 +172,7 @@ impl KeyState {
     /// Returns the time until the gate opens, if the waiter is to end before. One that loses its patience first goes in
     /// spite of the gate.
     pub(super) fn shut_for(&self, id: WaiterId) -> Option<u64> {
-        let waiting = self.queue.line.get(&id)?;
+        let waiting = self.queue.get(id)?;
         let until = self
             .controller
             .shut_until(waiting.kind == CallKind::Newcomer)?;
@@ -430,16 +431,20 @@ pub enum CallKind {
 /// A waiter: the start of its call in microseconds, and a unique number. The line is sorted by these.
 pub(super) type WaiterId = (u64, u64);
 
+/// Waiters in the order of a number and of their own. The value is `None` where another order has the waiter. There is one
+/// type for all orders, since a program has the code of a tree once for each type.
+type Order = BTreeMap<(u64, WaiterId), Option<Box<Waiting>>>;
+
 /// The waiters of one key. Every operation is logarithmic in their number.
 #[derive(Debug, Default)]
 pub(super) struct WaitQueue {
-    line: BTreeMap<WaiterId, Waiting>,
+    line: Order,
     /// The same waiters, by the time at which their patience ends.
-    patience: BTreeSet<(u64, WaiterId)>,
+    patience: Order,
     /// The waiters that were never sent.
-    newcomers: BTreeSet<WaiterId>,
+    newcomers: Order,
     /// The waiters that may go but have not polled since.
-    granted: BTreeMap<WaiterId, (Waiting, CallNumber)>,
+    granted: Order,
     last_number: u64,
     /// The time of the next waiter's turn, if nothing happens before.
     pub(super) turn: u64,
@@ -457,6 +462,8 @@ struct Waiting {
     /// It ends once it is known that the gate stays shut up to this time.
     ends_by: u64,
     kind: CallKind,
+    /// `None` while it is in the line.
+    permit: Option<CallNumber>,
 }
 
 impl WaitQueue {
@@ -470,11 +477,16 @@ impl WaitQueue {
         u64::try_from(self.line.len()).unwrap_or(u64::MAX)
     }
 
+    /// Returns a waiter in the line.
+    fn get(&self, id: WaiterId) -> Option<&Waiting> {
+        self.line.get(&(0, id))?.as_deref()
+    }
+
     /// Adds a waiter for a call that began at `began`.
     fn join(&mut self, began: u64, waiting: Waiting) -> WaiterId {
         self.last_number = self.last_number.saturating_add(1);
         let id = (began, self.last_number);
-        self.insert(id, waiting);
+        self.insert(id, Box::new(waiting));
         id
     }
 
@@ -486,51 +498,55 @@ impl WaitQueue {
 
     /// Returns the permit of a waiter, if its turn has come.
     pub(super) fn take_granted(&mut self, id: WaiterId) -> Option<CallNumber> {
-        self.granted.remove(&id).map(|(_, permit)| permit)
+        take(&mut self.granted, (0, id))?.permit
     }
 
     /// Wakes the waiters that are to end by this time if the gate is shut.
     fn wake_those_that_end(&mut self, by: Option<u64>) {
-        let all = self.line.values_mut();
-        let ending = all.filter(|waiting| Some(waiting.ends_by) <= by);
-        self.wakers
-            .extend(ending.filter_map(|waiting| waiting.waker.take()));
+        for waiting in self.line.values_mut().flatten() {
+            if Some(waiting.ends_by) <= by {
+                self.wakers.extend(waiting.waker.take());
+            }
+        }
     }
 
     pub(super) fn first(&self) -> Option<WaiterId> {
-        self.line.keys().next().copied()
+        first(&self.line).map(|(_, id)| id)
     }
 
     pub(super) fn first_newcomer(&self) -> Option<WaiterId> {
-        self.newcomers.first().copied()
+        first(&self.newcomers).map(|(_, id)| id)
     }
 
     /// Returns the waiter whose patience ends first, and that time.
     pub(super) fn overdue(&self) -> Option<(WaiterId, u64)> {
-        self.patience.first().map(|(until, id)| (*id, *until))
+        first(&self.patience).map(|(until, id)| (id, until))
     }
 
     /// Moves a waiter out of the line with a permit, and schedules its wake-up.
     pub(super) fn grant(&mut self, id: WaiterId, permit: CallNumber) {
         if let Some(mut waiting) = self.remove(id) {
             self.wakers.extend(waiting.waker.take());
-            self.granted.insert(id, (waiting, permit));
+            waiting.permit = Some(permit);
+            put(&mut self.granted, (0, id), Some(waiting));
         }
     }
 
     /// Takes back the permits that are not used yet. Their waiters return to their positions in the line.
     pub(super) fn take_back(&mut self) -> Vec<CallNumber> {
-        let granted = std::mem::take(&mut self.granted).into_iter();
-        let back = granted.map(|(id, (waiting, permit))| {
-            self.insert(id, waiting);
-            permit
-        });
-        back.collect()
+        let mut back = Vec::new();
+        while let Some((_, id)) = first(&self.granted) {
+            if let Some(mut waiting) = take(&mut self.granted, (0, id)) {
+                back.extend(waiting.permit.take());
+                self.insert(id, waiting);
+            }
+        }
+        back
     }
 
     /// Records that a waiter polls, and need not be woken.
     pub(super) fn mark_polled(&mut self, id: WaiterId) {
-        if let Some(waiting) = self.line.get_mut(&id) {
+        if let Some(Some(waiting)) = self.line.get_mut(&(0, id)) {
             waiting.waker = None;
         }
     }
@@ -542,7 +558,7 @@ impl WaitQueue {
             .line
             .keys()
             .take(PROMPT_WAITERS)
-            .position(|other| *other == id);
+            .position(|(_, other)| *other == id);
         let first = self.first().map_or(0, |(_, number)| number);
         // An estimate by the numbers: to count the waiters before it would take linear time.
         let before = id.1.saturating_sub(first);
@@ -552,7 +568,7 @@ impl WaitQueue {
             None => before.clamp(1, MAX_POLL_STEPS).saturating_mul(PATIENCE),
         };
         let at = self.turn.saturating_add(later);
-        if let Some(waiting) = self.line.get_mut(&id) {
+        if let Some(Some(waiting)) = self.line.get_mut(&(0, id)) {
             waiting.polls_at = at;
             waiting.waker = Some(waker.clone());
         }
@@ -562,7 +578,7 @@ impl WaitQueue {
     /// Returns the waiters to wake: those that may go, and those at the front that would poll too late.
     pub(super) fn take_wakers(&mut self) -> Vec<Waker> {
         let mut by = self.turn;
-        for waiting in self.line.values_mut().take(PROMPT_WAITERS) {
+        for waiting in self.line.values_mut().take(PROMPT_WAITERS).flatten() {
             // It was scheduled when the turn was later, or when more waiters were before it.
             if waiting.polls_at > by {
                 self.wakers.extend(waiting.waker.take());
@@ -572,18 +588,32 @@ impl WaitQueue {
         std::mem::take(&mut self.wakers)
     }
 
-    fn insert(&mut self, id: WaiterId, waiting: Waiting) {
-        self.patience.insert((waiting.patient_until, id));
+    fn insert(&mut self, id: WaiterId, waiting: Box<Waiting>) {
+        put(&mut self.patience, (waiting.patient_until, id), None);
         if waiting.kind == CallKind::Newcomer {
-            self.newcomers.insert(id);
+            put(&mut self.newcomers, (0, id), None);
         }
-        self.line.insert(id, waiting);
+        put(&mut self.line, (0, id), Some(waiting));
     }
 
-    fn remove(&mut self, id: WaiterId) -> Option<Waiting> {
-        let waiting = self.line.remove(&id)?;
-        self.patience.remove(&(waiting.patient_until, id));
-        self.newcomers.remove(&id);
+    fn remove(&mut self, id: WaiterId) -> Option<Box<Waiting>> {
+        let waiting = take(&mut self.line, (0, id))?;
+        take(&mut self.patience, (waiting.patient_until, id));
+        take(&mut self.newcomers, (0, id));
         Some(waiting)
     }
+}
+
+fn first(order: &Order) -> Option<(u64, WaiterId)> {
+    order.first_key_value().map(|(at, _)| *at)
+}
+
+#[inline(never)]
+fn put(order: &mut Order, at: (u64, WaiterId), waiting: Option<Box<Waiting>>) {
+    order.insert(at, waiting);
+}
+
+#[inline(never)]
+fn take(order: &mut Order, at: (u64, WaiterId)) -> Option<Box<Waiting>> {
+    order.remove(&at).flatten()
 }

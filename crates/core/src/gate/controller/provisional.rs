@@ -98,7 +98,8 @@ impl Controller {
         quota: Option<GateQuota>,
     ) -> bool {
         let refusal = self.count_refusal(now, permit, is_first, delay_or_reset(delay, quota));
-        self.provisional.insert(permit.0, refusal);
+        let at = self.provisional_at(permit).unwrap_or_else(|at| at);
+        self.provisional.insert(at, (permit.0, refusal));
         refusal.closes
     }
 
@@ -113,7 +114,7 @@ impl Controller {
     ) -> Option<bool> {
         let quota = quota.map(|quota| quota.within(delay));
         self.quota.record(now.min(MAX_COUNT), permit, quota);
-        let held = self.provisional.remove(&permit.0);
+        let held = self.take_provisional(permit);
         let mut refusal = held.unwrap_or_default();
         let is_held = self.closed && refusal.is_of(self.closure.run);
         if is_held {
@@ -130,7 +131,7 @@ impl Controller {
     /// Takes a refusal back: the call has ended in another way.
     pub(crate) fn lift(&mut self, now: u64, permit: CallNumber, quota: Option<GateQuota>) {
         self.ended(now, permit, quota);
-        let Some(lifted) = self.provisional.remove(&permit.0) else {
+        let Some(lifted) = self.take_provisional(permit) else {
             return;
         };
         if let Some(release) = &mut self.release {
@@ -180,7 +181,7 @@ impl Controller {
 
     fn cooldown_without_lifted(&self) -> u64 {
         let closure = &self.closure;
-        let rest = self.provisional.values();
+        let rest = self.provisional.iter().map(|(_, refusal)| refusal);
         let rest = rest.filter(|refusal| refusal.is_of(closure.run));
         let counted = rest.filter(|refusal| refusal.extends || closure.without_closer);
         let firm = if closure.without_closer {
@@ -189,6 +190,21 @@ impl Controller {
             closure.firm_until
         };
         counted.map(|refusal| refusal.until).fold(firm, u64::max)
+    }
+
+    fn take_provisional(&mut self, permit: CallNumber) -> Option<CountedRefusal> {
+        let at = self.provisional_at(permit).ok()?;
+        Some(self.provisional.remove(at).1)
+    }
+
+    /// Returns the position of a refusal.
+    ///
+    /// # Errors
+    ///
+    /// The position at which it belongs.
+    fn provisional_at(&self, permit: CallNumber) -> Result<usize, usize> {
+        let held = &self.provisional;
+        held.binary_search_by_key(&permit.0, |(number, _)| *number)
     }
 
     fn count_refusal(
