@@ -19,22 +19,26 @@ pub(crate) fn elements(headers: &HeaderMap, name: impl AsHeaderName) -> impl Ite
 #[inline]
 pub(crate) fn split(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(line);
-    std::iter::from_fn(move || {
-        loop {
-            let text = rest.take()?;
-            let (first, mut after) = cut(text, 0);
-            let mut element = first.trim_ascii();
-            if after.is_some() && is_weekday(element) {
-                (element, after) = cut(text, first.len().saturating_add(1));
-                element = element.trim_ascii();
-            }
-            rest = after;
-            // RFC 9110 section 5.6.1: empty elements do not count.
-            if !element.is_empty() {
-                return Some(element);
-            }
+    std::iter::from_fn(move || next(&mut rest))
+}
+
+/// Takes the next element off a line. A list is read at many places, and nearly no response has one.
+#[inline(never)]
+fn next<'a>(rest: &mut Option<&'a str>) -> Option<&'a str> {
+    loop {
+        let text = rest.take()?;
+        let (first, mut after) = cut(text, 0);
+        let mut element = first.trim_ascii();
+        if after.is_some() && is_weekday(element) {
+            (element, after) = cut(text, first.len().saturating_add(1));
+            element = element.trim_ascii();
         }
-    })
+        *rest = after;
+        // RFC 9110 section 5.6.1: empty elements do not count.
+        if !element.is_empty() {
+            return Some(element);
+        }
+    }
 }
 
 /// Splits a text at its first comma from a position on.

@@ -9,7 +9,6 @@ use crate::server_hints::list::{MAX_ELEMENTS, split};
 use crate::server_hints::names::{
     Header, HeaderSet, QUOTA_PATTERNS, after_prefix, time_words, unit_of,
 };
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The part of a header's name that all headers of its quota share: everything but the word for its role.
@@ -57,11 +56,17 @@ struct Field<T> {
 
 /// Adds the quotas that a head states in this form.
 pub(super) fn read(head: &mut ResponseHead<'_>, all: &mut Vec<StatedQuota>) {
-    let mut quotas = BTreeMap::<Name<'_>, Numbers>::new();
+    let mut quotas = Vec::<(Name<'_>, Numbers)>::new();
     for (name, text) in head.quota_lines() {
         if let (Some((quota, role)), Some(header)) = (Name::parse(name), Header::named(name)) {
-            let numbers = quotas.entry(quota).or_default();
-            numbers.add(role, header, text, &head.clock);
+            let at = quotas.binary_search_by_key(&quota, |(name, _)| *name);
+            let at = at.unwrap_or_else(|at| {
+                quotas.insert(at, (quota, Numbers::default()));
+                at
+            });
+            if let Some((_, numbers)) = quotas.get_mut(at) {
+                numbers.add(role, header, text, &head.clock);
+            }
         }
     }
     for (name, mut numbers) in quotas {

@@ -5,7 +5,6 @@ use super::{MAX_PARAMETERS, QuotaUnit, StatedQuota, count, is_window};
 use crate::server_hints::duration::header_duration;
 use crate::server_hints::{Header, ResponseHead};
 use http::HeaderName;
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 static RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
@@ -35,10 +34,16 @@ pub(super) fn read(head: &mut ResponseHead<'_>, all: &mut Vec<StatedQuota>) {
         // A policy alone does not state a remainder.
         return;
     }
-    let mut policies = BTreeMap::<&str, Item<'_>>::new();
+    let mut policies = Vec::<Item<'_>>::new();
     for policy in self::items(head, &POLICY, Header::RATELIMIT_POLICY) {
-        let known = policies.entry(policy.name.unwrap_or_default()).or_default();
-        *known = known.merged(policy);
+        match policies.binary_search_by_key(&policy.key(), Item::key) {
+            Ok(at) => {
+                if let Some(known) = policies.get_mut(at) {
+                    *known = known.merged(policy);
+                }
+            }
+            Err(at) => policies.insert(at, policy),
+        }
     }
     let before = all.len();
     let (named, older): (Vec<_>, Vec<_>) = items.into_iter().partition(|item| item.name.is_some());
@@ -141,7 +146,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    fn stated(self, policies: &BTreeMap<&str, Item<'_>>) -> Option<StatedQuota> {
+    fn stated(self, policies: &[Item<'_>]) -> Option<StatedQuota> {
         let has_any = self.remaining.is_some() || self.reset.is_some();
         let own = has_any.then_some(self)?;
         let policy = own.policy(policies).copied().unwrap_or_default();
@@ -169,14 +174,17 @@ impl<'a> Item<'a> {
     }
 
     /// Returns the policy with the item's name; in the older form, the policy whose number equals the limit.
-    fn policy<'p>(&self, policies: &'p BTreeMap<&str, Item<'p>>) -> Option<&'p Item<'p>> {
-        match self.name {
-            Some(name) => policies.get(name),
-            None => policies.iter().find_map(|(name, policy)| {
-                let same = self.limit.is_some() && count(name) == self.limit;
-                same.then_some(policy)
-            }),
-        }
+    fn policy<'p>(&self, policies: &'p [Item<'p>]) -> Option<&'p Item<'p>> {
+        let is_its = |policy: &&Item<'_>| match self.name {
+            Some(name) => policy.key() == name,
+            None => self.limit.is_some() && count(policy.key()) == self.limit,
+        };
+        policies.iter().find(is_its)
+    }
+
+    /// Returns the name by which a policy is found.
+    fn key(&self) -> &'a str {
+        self.name.unwrap_or_default()
     }
 }
 
