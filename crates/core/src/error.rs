@@ -217,16 +217,21 @@ impl RateLimited {
     }
 }
 
+/// What is added to a time that is rounded to tenths of a second.
+const HALF_A_TENTH: Duration = Duration::from_millis(50);
+
 impl fmt::Display for RateLimited {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             service,
             retry_after,
         } = self;
-        let seconds = retry_after.as_secs_f64();
+        // Rounded in integers: a program that shows no other float is spared the code that does.
+        let tenths = retry_after.saturating_add(HALF_A_TENTH).as_millis() / 100;
+        let (seconds, tenth) = (tenths / 10, tenths % 10);
         write!(
             f,
-            "{service} limits its rate for another {seconds:.1} s, which is past the deadline"
+            "{service} limits its rate for another {seconds}.{tenth} s, which is past the deadline"
         )
     }
 }

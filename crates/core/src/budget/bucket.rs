@@ -28,6 +28,22 @@ pub struct BudgetTerms {
     pub gated_cost: u64,
 }
 
+impl BudgetTerms {
+    /// The terms of a builder in which nothing is set, as a test checks. A program that sets nothing then has no checks,
+    /// and nothing that shows a rejected number.
+    pub(super) const DEFAULT: Self = Self {
+        capacity: 20_000_000,
+        initial: 20_000_000,
+        growth: Duration::from_millis(250),
+        per_second: 0,
+        per_success: 100_000,
+        min_per_second: 100_000,
+        retry_cost: 1_000_000,
+        timeout_cost: 2_000_000,
+        gated_cost: 0,
+    };
+}
+
 /// The state of a bucket at one time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Bucket {

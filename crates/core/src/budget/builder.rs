@@ -338,5 +338,6 @@ mod tests {
             gated_cost: 0,
         };
         assert_eq!(RetryBudget::builder().terms(), Ok(wanted));
+        assert_eq!(BudgetTerms::DEFAULT, wanted);
     }
 }

@@ -1,6 +1,6 @@
 //! One budget per service or host, so that a failing host does not spend another's tokens.
 
-use super::{RetryBudget, RetryBudgetBuilder};
+use super::{BudgetTerms, RetryBudget, RetryBudgetBuilder};
 use crate::error::ConfigError;
 use crate::name_hasher::NameHasher;
 use std::cmp::Reverse;
@@ -51,8 +51,8 @@ pub struct ServiceBudgets {
 /// The source of the budget of a service that has none yet.
 #[derive(Clone)]
 enum BudgetSource {
-    /// A budget of this process. The builder was validated when it was passed in.
-    Built(RetryBudgetBuilder),
+    /// A budget of this process.
+    Built(BudgetTerms),
     Made(Arc<dyn Fn(&str) -> RetryBudget + Send + Sync>),
 }
 
@@ -75,10 +75,10 @@ impl ServiceBudgets {
     /// # Errors
     ///
     /// Returns a [`ConfigError`] that names the first invalid field of `each`. Building a budget later cannot fail.
+    #[expect(clippy::needless_pass_by_value, reason = "a builder is used up")]
     pub fn new(each: RetryBudgetBuilder) -> Result<Self, ConfigError> {
-        each.terms()?;
         Ok(Self {
-            each: BudgetSource::Built(each),
+            each: BudgetSource::Built(each.terms()?),
             ..Self::default()
         })
     }
@@ -114,7 +114,7 @@ impl ServiceBudgets {
     #[must_use]
     pub(crate) fn never_refill(&self) -> bool {
         match &self.each {
-            BudgetSource::Built(each) => each.terms().is_ok_and(|terms| terms.never_refill()),
+            BudgetSource::Built(terms) => terms.never_refill(),
             BudgetSource::Made(_) => false,
         }
     }
@@ -164,8 +164,7 @@ impl ServiceBudgets {
     fn first_use(&self, service: &str) -> RetryBudget {
         // Made without the lock, since `make` may use the handle.
         let new = match &self.each {
-            // `new` has validated it.
-            BudgetSource::Built(each) => each.clone().build().unwrap_or_default(),
+            BudgetSource::Built(terms) => RetryBudget::local(*terms),
             BudgetSource::Made(make) => make(service),
         };
         let new = new.named(service);
@@ -188,7 +187,7 @@ impl ServiceBudgets {
 impl Default for ServiceBudgets {
     fn default() -> Self {
         Self {
-            each: BudgetSource::Built(RetryBudget::builder()),
+            each: BudgetSource::Built(BudgetTerms::DEFAULT),
             named: HashMap::new(),
             max_services: MAX_SERVICES,
             used: Arc::default(),

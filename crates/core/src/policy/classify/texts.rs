@@ -62,6 +62,6 @@ pub fn is_refusal_to_connect(error: &io::Error) -> bool {
 /// RFC 9110 section 15.5.8 (407), RFC 1928 section 6 and RFC 1929 (SOCKS 5), and SOCKS 4's replies 92 and 93.
 #[must_use]
 pub fn is_refusal_by_proxy(text: &str) -> bool {
-    let text = text.to_lowercase();
+    let text = text.to_ascii_lowercase();
     REFUSALS.iter().any(|refusal| text.contains(refusal))
 }

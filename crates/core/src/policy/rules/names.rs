@@ -22,14 +22,6 @@ impl<'a> NamesUsed<'a> {
     pub(in crate::policy) fn of(policy: &'a RetryPolicy) -> Self {
         let mut names = Self::default();
         policy.collect_names(&mut names);
-        for names in [
-            &mut names.failovers,
-            &mut names.budgets,
-            &mut names.dead_letters,
-        ] {
-            names.sort_unstable();
-            names.dedup();
-        }
         names
     }
 
@@ -49,19 +41,28 @@ impl RetryPolicy {
     /// Collects the names that the policy and those that its rules retry by use.
     fn collect_names<'a>(&'a self, names: &mut NamesUsed<'a>) {
         let rules = self.rules();
-        names.budgets.extend(&rules.budget);
+        if let Some(budget) = &rules.budget {
+            add(&mut names.budgets, budget);
+        }
         match &rules.on_exhausted {
-            OnExhausted::Failover { to, .. } => names.failovers.push(&to.service),
-            OnExhausted::DeadLetter { name } => names.dead_letters.push(name),
+            OnExhausted::Failover { to, .. } => add(&mut names.failovers, &to.service),
+            OnExhausted::DeadLetter { name } => add(&mut names.dead_letters, name),
             _ => {}
         }
         for action in self.actions() {
             match action {
-                Action::Failover(to) => names.failovers.push(&to.service),
+                Action::Failover(to) => add(&mut names.failovers, &to.service),
                 // One level deep: such a policy has no rules of its own.
                 Action::Retry(policy) => policy.collect_names(names),
                 _ => {}
             }
         }
+    }
+}
+
+/// Adds a name at its place, unless it is there. Names are few: sorting them would be more code.
+fn add<'a>(names: &mut Vec<&'a Arc<str>>, name: &'a Arc<str>) {
+    if let Err(at) = names.binary_search(&name) {
+        names.insert(at, name);
     }
 }

@@ -161,28 +161,26 @@ fn around<'a>(stem: &'a str, word: &str) -> Option<(&'a str, &'a str)> {
 
 impl Numbers {
     fn add(&mut self, role: Role, header: Header, text: Option<&str>, clock: &Clock<'_>) {
+        let parts = || elements(text.unwrap_or_default());
         match role {
             // Two proxies may each add a line or a value: the stricter one counts.
             Role::Reset(_) | Role::Next => {
-                let resets = text.into_iter().flat_map(elements);
-                let resets = resets.inspect(|_| self.resets = self.resets.saturating_add(1));
-                let reset = resets.filter_map(|text| until(text, role, clock)).max();
+                self.resets = self.resets.saturating_add(parts().count());
+                let reset = parts().filter_map(|text| until(text, role, clock)).max();
                 self.reset.add(header, reset, Ord::max);
             }
             Role::Retry(_) => {
-                let retries = text.into_iter().flat_map(elements);
-                let retry = retries.filter_map(|text| until(text, role, clock)).max();
+                let retry = parts().filter_map(|text| until(text, role, clock)).max();
                 self.retry.add(header, retry, Ord::max);
             }
             Role::Remaining => {
-                let all = text.into_iter().flat_map(elements);
-                let all = all.inspect(|_| self.remainders = self.remainders.saturating_add(1));
-                self.remaining
-                    .add(header, all.filter_map(value).min(), Ord::min);
+                self.remainders = self.remainders.saturating_add(parts().count());
+                let least = parts().filter_map(value).min();
+                self.remaining.add(header, least, Ord::min);
             }
             Role::Limit => {
                 // One of the drafts lists windows after the limit: `100, 100;w=60`.
-                let limit = text.and_then(|text| value(elements(text).next()?));
+                let limit = parts().next().and_then(value);
                 self.limit.add(header, limit, Ord::min);
             }
             Role::Status => {
@@ -192,8 +190,7 @@ impl Numbers {
         // Only the window of the limit itself counts, and not that of another limit in the list.
         let of_limit =
             |part: &&str| !matches!(role, Role::Limit) || value(part) == self.limit.value;
-        let parts = text.into_iter().flat_map(elements);
-        let own = parts.filter(of_limit).filter_map(window).max();
+        let own = parts().filter(of_limit).filter_map(window).max();
         self.window = self.window.max(own);
     }
 
@@ -268,7 +265,7 @@ impl<T> Default for Field<T> {
 fn reset_of_least(head: &ResponseHead<'_>, quota: Name<'_>) -> Option<Option<Duration>> {
     let (mut remainders, mut resets) = (Vec::new(), Vec::new());
     for (name, text) in head.quota_lines() {
-        let parts = text.into_iter().flat_map(elements);
+        let parts = elements(text.unwrap_or_default());
         match Name::parse(name).filter(|(own, _)| *own == quota) {
             Some((_, Role::Remaining)) => remainders.extend(parts.map(value)),
             Some((_, role @ (Role::Reset(_) | Role::Next))) => {
