@@ -153,20 +153,51 @@ impl fmt::Display for Decimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Repr::Invalid(bits) => write!(f, "{}", f64::from_bits(bits)),
-            Repr::Micros(micros) if micros % ONE == 0 => write!(f, "{}", micros / ONE),
-            Repr::Micros(micros) => {
-                let places = format!("{:06}", micros % ONE);
-                write!(f, "{}.{}", micros / ONE, places.trim_end_matches('0'))
-            }
+            Repr::Micros(micros) => show(parts(micros), f),
         }
     }
 }
 
-/// Shows the number, as `Display` does.
+/// Shows the number, as `Display` does, but of a float that is no decimal only six places, followed by `..`. So what
+/// holds a decimal, such as a report, can be shown without the code that writes floats.
 impl fmt::Debug for Decimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+        match self.0 {
+            Repr::Invalid(bits) => show_about(f64::from_bits(bits), f),
+            Repr::Micros(micros) => show(parts(micros), f),
+        }
     }
+}
+
+fn show_about(float: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if float.is_nan() {
+        return f.write_str("NaN");
+    }
+    if float.is_sign_negative() {
+        f.write_str("-")?;
+    }
+    if float.is_infinite() {
+        return f.write_str("inf");
+    }
+    // Its bounds, and how it rounds, are good enough to be shown.
+    match Duration::try_from_secs_f64(float.abs()) {
+        Ok(near) => show((near.as_secs(), near.subsec_micros()), f)?,
+        Err(_) => write!(f, "{}", u64::MAX)?,
+    }
+    f.write_str("..")
+}
+
+fn show((whole, micros): (u64, u32), f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if micros == 0 {
+        return write!(f, "{whole}");
+    }
+    let places = format!("{micros:06}");
+    write!(f, "{whole}.{}", places.trim_end_matches('0'))
+}
+
+fn parts(micros: u64) -> (u64, u32) {
+    let places = u32::try_from(micros % ONE).unwrap_or_default();
+    (micros / ONE, places)
 }
 
 fn parse(text: &str) -> Option<u64> {
@@ -198,6 +229,11 @@ mod tests {
     fn debug_shows_the_number() {
         let decimals = [20.0, 0.1, 1.5, f64::NAN].map(Decimal::from);
         assert_eq!(format!("{decimals:?}"), "[20, 0.1, 1.5, NaN]");
+        let others = [-0.25, 1.234_567_8, f64::INFINITY, f64::MAX].map(Decimal::from);
+        assert_eq!(
+            format!("{others:?}"),
+            "[-0.25.., 1.234567.., inf, 18446744073709551615..]"
+        );
     }
 
     #[test]
