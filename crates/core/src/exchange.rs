@@ -15,7 +15,7 @@ pub(crate) mod engine;
 pub(crate) mod gates;
 pub(crate) mod head;
 mod progress;
-mod retry;
+pub(crate) mod retry;
 pub(crate) mod settings;
 pub(crate) mod todo;
 

@@ -11,6 +11,7 @@ pub(crate) use failover::Rebase;
 use crate::budget::ext::BudgetExt;
 use crate::budget::services::Budgets;
 use crate::budget::{PaymentResult, RetryBudget, ServiceBudgets};
+use crate::exchange::retry::FailoverSteps;
 use crate::gate::GateQuota;
 pub(crate) use crate::normal_form::public_authority;
 use crate::normal_form::{
@@ -50,6 +51,8 @@ pub struct Route {
     pub(crate) budgets: ByName<RetryBudget>,
     /// The services named by the policy's failovers.
     pub(crate) destinations: ByName<Destination>,
+    /// How a request goes to them; `None` without one, so that a program that names none is spared the code.
+    pub(crate) failover: Option<FailoverSteps>,
     /// The observer named by the policy's `dead_letter`.
     pub(crate) dead_letters: ByName<Arc<dyn DeadLetters>>,
     /// The base URL of the service, if known.
@@ -249,6 +252,7 @@ impl Route {
             overrides: RequestOverrides::Allow,
             budgets: Arc::default(),
             destinations: Arc::default(),
+            failover: None,
             dead_letters: Arc::default(),
             base: None,
         }
@@ -316,6 +320,7 @@ impl Route {
         let destinations: ByName<Destination> = to.into_iter().collect();
         Self {
             keeps_head: self.keeps_head || !destinations.is_empty(),
+            failover: (!destinations.is_empty()).then_some(FailoverSteps::NEW),
             destinations,
             ..self
         }

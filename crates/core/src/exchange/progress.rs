@@ -4,7 +4,7 @@
 use super::engine::Engine;
 use super::gates::{HeldPermit, joined_gate_key};
 use super::head::{Head, Kept};
-use super::retry::{Awaited, CutAttempt, Limit, MovedFrom};
+use super::retry::{Awaited, CutAttempt, Limit, Moved};
 use super::settings::Unsaved;
 use super::todo::{BodyNeed, End, Ending, EndsWith, ErrorFacts, Found, Todo};
 use super::{Exchange, signs_of};
@@ -70,7 +70,7 @@ pub(super) struct Progress {
     pub(super) cut: Option<Box<CutAttempt>>,
     /// The retry that is scheduled, and the service that it leaves.
     pub(super) paid: Option<Box<PaidRetry>>,
-    pub(super) moved_from: Option<Box<MovedFrom>>,
+    pub(super) moved_from: Option<Box<dyn Moved>>,
     /// The time for which the gate stays shut, if that ended the request.
     pub(super) shut_for: Option<Duration>,
 }

@@ -63,14 +63,6 @@ pub(super) struct CutAttempt {
     may_stay: bool,
 }
 
-/// The service that a request leaves.
-pub(super) struct MovedFrom {
-    route: Arc<Route>,
-    session: RetrySession,
-    budget: RetryBudget,
-    subject: Subject,
-}
-
 /// The most headers of a request whose retry sets headers. A header map panics at 24,576 names, and may fail from 6,554
 /// on if many of them share a hash; servers accept about 100.
 const MAX_HEADERS: usize = 4_096;
@@ -200,7 +192,8 @@ impl Progress {
         if !has_room(kept, plan) {
             return Err(StopReason::NotRetryable);
         }
-        let rebase = self.begin_failover(plan);
+        let steps = self.route.failover;
+        let rebase = steps.and_then(|steps| (steps.begin)(self, plan.failover()?));
         let set = plan.set().cloned();
         let mut cut = None;
         let rewrite = plan.rewrite();
@@ -327,9 +320,67 @@ impl Progress {
         Todo::Done
     }
 
-    /// Moves the request to another service, if the plan names one, and returns the rebase of its URI.
-    fn begin_failover(&mut self, plan: &RetryPlan) -> Option<Rebase> {
-        let destination = self.route.destination(plan.failover()?)?.clone();
+    /// Resolves the services that the request may fail over to, once for each session.
+    pub(super) fn resolve_targets(&mut self, can_move: bool) {
+        if let Some(steps) = self
+            .route
+            .failover
+            .filter(|_| !self.session.knows_servers())
+        {
+            (steps.resolve)(self, can_move);
+        }
+    }
+
+    /// Undoes a failover that was not sent: the request ends at the service of its last attempt.
+    fn roll_back(&mut self) {
+        if let Some(moved) = self.moved_from.take() {
+            moved.undo(self);
+        }
+    }
+}
+
+/// The steps of a failover.
+#[derive(Clone, Copy)]
+pub(crate) struct FailoverSteps {
+    /// Resolves the services that the request may fail over to, if it can move.
+    resolve: fn(&mut Progress, bool),
+    /// Moves the request to the service with this name, and returns the rebase of its URI.
+    begin: fn(&mut Progress, &str) -> Option<Rebase>,
+}
+
+impl FailoverSteps {
+    pub(crate) const NEW: Self = Self {
+        resolve: |progress, can_move| progress.resolve_services(can_move),
+        begin: |progress, to| progress.move_to(to),
+    };
+}
+
+/// A failover that was not sent yet.
+pub(super) trait Moved: Send + Sync {
+    /// Takes the request back to the service that it leaves.
+    fn undo(self: Box<Self>, progress: &mut Progress);
+}
+
+/// The service that a request leaves.
+struct MovedFrom {
+    route: Arc<Route>,
+    session: RetrySession,
+    budget: RetryBudget,
+    subject: Subject,
+}
+
+impl Moved for MovedFrom {
+    fn undo(self: Box<Self>, progress: &mut Progress) {
+        progress.session = self.session;
+        progress.budget = self.budget;
+        progress.recorder.undo_move(self.subject);
+        progress.route = self.route;
+    }
+}
+
+impl Progress {
+    fn move_to(&mut self, name: &str) -> Option<Rebase> {
+        let destination = self.route.destination(name)?.clone();
         let head = self.head.as_mut()?;
         // A later failover must strip the credentials of every service that the request has gone by so far.
         head.credentials
@@ -353,21 +404,7 @@ impl Progress {
         Some(rebase)
     }
 
-    /// Undoes a failover that was not sent: the request ends at the service of its last attempt.
-    fn roll_back(&mut self) {
-        if let Some(first) = self.moved_from.take() {
-            self.session = first.session;
-            self.budget = first.budget;
-            self.recorder.undo_move(first.subject);
-            self.route = first.route;
-        }
-    }
-
-    /// Resolves the services that the request may fail over to, once for each session.
-    pub(super) fn resolve_targets(&mut self, can_move: bool) {
-        if self.route.destinations().is_empty() || self.session.knows_servers() {
-            return;
-        }
+    fn resolve_services(&mut self, can_move: bool) {
         let head = self.head.as_ref().filter(|_| can_move);
         let Some(at) = head.and_then(|head| head.at.as_ref()) else {
             return self.session.set_servers(Vec::new());
