@@ -38,7 +38,7 @@ use crate::name_hasher::NameHasher;
 use crate::runtime::{Runtime, Sleep};
 use controller::{CallNumber, quotient};
 use http::{Extensions, HeaderMap, Method};
-use key::{KeyedBy, MakePeer, NarrowerGates};
+use key::{KeyText, NarrowerGates, ShareKey, credentials, normalized};
 use map::{Counters, GateMap, Permit, Slot};
 use state::{CallEnd, CallKind, GateRequest, KeyState, Passed, WaiterId};
 use std::fmt;
@@ -89,14 +89,15 @@ struct Shared {
 #[derive(Clone, Default)]
 struct Options {
     max_services: usize,
-    by: KeyedBy,
+    /// The text that separates the gates of a host; `None` for one gate per host.
+    by: Option<KeyText>,
     /// Hashers with random keys in each process, so that nobody can construct two names that share a gate.
     texts: RandomState,
     names: NameHasher,
     /// `true` if a quota counts from the first response on; `None` for the policy's setting.
     quotas_at_once: Option<bool>,
-    /// Creates the peers of keys that are shared with other processes.
-    make_peer: Option<MakePeer>,
+    /// Shares keys with other processes.
+    share: Option<ShareKey>,
 }
 
 const MAX_SERVICES: usize = 1_000;
@@ -135,7 +136,7 @@ impl Gate {
     /// per host and port. It replaces an earlier [`Gate::key_by`]. Call it before you clone the handle.
     #[must_use]
     pub fn per_credential(self) -> Self {
-        self.with_options(|options| options.by = KeyedBy::Credential)
+        self.with_options(|options| options.by = Some(Arc::new(credentials)))
     }
 
     /// Uses one gate per text that the function returns at a host, such as the name of a model. Keeps only a hash of
@@ -150,12 +151,12 @@ impl Gate {
     /// ```
     #[must_use]
     pub fn key_by(self, key: impl Fn(&GatedCall<'_>) -> String + Send + Sync + 'static) -> Self {
-        self.with_options(|options| options.by = KeyedBy::Text(Arc::new(key)))
+        self.with_options(|options| options.by = Some(normalized(key)))
     }
 
     fn with(options: Options) -> Self {
         Self(Arc::new(Shared {
-            map: GateMap::new(options.max_services, options.make_peer.is_some()),
+            map: GateMap::new(options.max_services, options.share.is_some()),
             options,
             has_narrower: AtomicBool::new(false),
             narrower: Mutex::default(),

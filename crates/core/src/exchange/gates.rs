@@ -51,7 +51,7 @@ impl HeldPermit {
     }
 
     /// Reports the end of the attempt.
-    #[inline(always)]
+    #[inline(never)]
     pub(crate) fn end(&mut self, end: CallEnd, quota: Option<GateQuota>) {
         if let Some(permit) = self.inner.take() {
             let Engine { gate, runtime, .. } = &*self.engine;

@@ -1,15 +1,15 @@
 //! The steps of a call at a gate, and the sharing of its keys.
 
 use super::controller::{CallNumber, GateQuota};
-use super::key::{CREDENTIALS, GateKey, KeyGate, KeyedBy, text};
-use super::map::{Counters, Permit};
-use super::state::{CallEnd, CallKind, GateRequest, KeyState, NotIdle, Passed};
+use super::key::{FirstCall, GateKey, KeyGate};
+use super::map::Permit;
+use super::state::{CallEnd, CallKind, GateRequest, NotIdle, Passed};
 use super::{Gate, GatedCall, micros};
 use crate::runtime::Runtime;
 use crate::sealed::Sealed;
 use crate::sharing::Peer;
 use std::future::{Future, poll_fn};
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -90,24 +90,18 @@ impl GateExt for Gate {
         self,
         make: impl Fn(&str, Option<&str>, KeyGate) -> Arc<dyn Peer> + Send + Sync + 'static,
     ) -> Self {
-        self.with_options(|options| options.make_peer = Some(Arc::new(make)))
+        self.with_options(|options| {
+            options.share = Some(Arc::new(move |gate, call| gate.share(call, &make)));
+        })
     }
 
     fn key(&self, call: &GatedCall<'_>) -> GateKey {
-        let mut hasher = self.0.options.texts.build_hasher();
-        call.authority.hash(&mut hasher);
-        match &self.0.options.by {
+        let Some(text) = self.key_text(call) else {
             // The same key as for adapters that hash the host's name once and never call this.
-            KeyedBy::Host => return self.key_of(call.authority),
-            KeyedBy::Credential => {
-                for name in CREDENTIALS {
-                    let values = call.headers.get_all(name).iter();
-                    values.for_each(|value| value.as_bytes().hash(&mut hasher));
-                }
-            }
-            KeyedBy::Text(key) => text(&**key, call).hash(&mut hasher),
-        }
-        GateKey(hasher.finish().max(1))
+            return self.key_of(call.authority);
+        };
+        let hash = self.0.options.texts.hash_one((call.authority, text));
+        GateKey(hash.max(1))
     }
 
     #[inline]
@@ -118,17 +112,7 @@ impl GateExt for Gate {
     }
 
     fn key_text(&self, call: &GatedCall<'_>) -> Option<String> {
-        match &self.0.options.by {
-            KeyedBy::Host => None,
-            KeyedBy::Credential => {
-                let values = CREDENTIALS.into_iter().flat_map(|name| {
-                    let values = call.headers.get_all(name).iter();
-                    values.map(move |value| format!("{name}:{}\n", value.as_bytes().escape_ascii()))
-                });
-                Some(values.collect())
-            }
-            KeyedBy::Text(key) => Some(text(&**key, call)),
-        }
+        self.0.options.by.as_ref().map(|text| text(call))
     }
 
     fn share_key(
@@ -139,29 +123,19 @@ impl GateExt for Gate {
         longest: Duration,
         part: impl FnOnce() -> Option<String>,
     ) {
-        let Some(make_peer) = &self.0.options.make_peer else {
-            return;
-        };
-        let Some(slot) = self.0.map.find(key).filter(|slot| !slot.counters.is_idle()) else {
-            return;
-        };
-        let moment = runtime.moment();
-        let share = |state: &mut KeyState, _: &Counters| state.share(micros(longest));
-        let tenure = self.0.map.decide(slot, key, moment, share);
-        // Only the first of several calls gets the tenure, so the key has one peer.
-        let Some(tenure) = tenure.flatten() else {
-            return;
-        };
-        let gate = KeyGate {
-            gate: Arc::downgrade(&self.0),
-            at: slot.at,
-            key,
-            tenure,
-        };
-        // `make_peer` runs without the lock: it is code of the user, and may use the gate.
-        let part = part();
-        let peer = make_peer(name, part.as_deref(), gate.clone());
-        gate.act(moment, |state, _| state.set_peer(peer));
+        if let Some(share) = &self.0.options.share {
+            let mut part = Some(part);
+            share(
+                self,
+                &mut FirstCall {
+                    key,
+                    name,
+                    runtime,
+                    longest,
+                    part: &mut || part.take()?(),
+                },
+            );
+        }
     }
 
     #[inline(always)]

@@ -9,6 +9,7 @@ use super::state::KeyState;
 use super::{Gate, GatedCall, Shared, micros};
 use crate::normal_form::normal_path;
 use crate::policy::{Moment, RequestLine, Scope, splitmix64};
+use crate::runtime::Runtime;
 use crate::sharing::Peer;
 use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -20,29 +21,39 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GateKey(pub(super) u64);
 
-/// The property that separates the gates of a host.
-#[derive(Clone, Default)]
-pub(super) enum KeyedBy {
-    #[default]
-    Host,
-    Credential,
-    Text(Arc<KeyText>),
-}
+/// The text that separates the gates of a host.
+pub(super) type KeyText = Arc<dyn Fn(&GatedCall<'_>) -> String + Send + Sync>;
 
-/// The user's function of a call, which sees the path in its normal form.
-type KeyText = dyn Fn(&GatedCall<'_>) -> String + Send + Sync;
-
-pub(super) fn text(key: &KeyText, call: &GatedCall<'_>) -> String {
-    let path = normal_path(call.path);
-    key(&GatedCall {
-        path: &path,
-        ..*call
+/// Returns the user's function of a call, which sees the path in its normal form.
+pub(super) fn normalized(
+    key: impl Fn(&GatedCall<'_>) -> String + Send + Sync + 'static,
+) -> KeyText {
+    Arc::new(move |call| {
+        let path = normal_path(call.path);
+        key(&GatedCall {
+            path: &path,
+            ..*call
+        })
     })
 }
 
+/// Returns the credentials of a call, each with the name of its header.
+pub(super) fn credentials(call: &GatedCall<'_>) -> String {
+    let mut text = String::new();
+    for name in CREDENTIALS {
+        for value in call.headers.get_all(name) {
+            text.push_str(name);
+            text.push(':');
+            // Two values never have one text, and no value has a line break.
+            text.extend(value.as_bytes().iter().map(|byte| char::from(*byte)));
+            text.push('\n');
+        }
+    }
+    text
+}
+
 /// The headers in which APIs take a key.
-pub(super) const CREDENTIALS: [&str; 4] =
-    ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
+const CREDENTIALS: [&str; 4] = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
 
 /// The most narrower gates, and the most routes whose limit has a name; the oldest is dropped.
 pub(super) const MAX_NARROWER: usize = 1_024;
@@ -98,7 +109,7 @@ impl Gate {
     #[inline]
     #[must_use]
     pub(crate) fn is_per_host(&self) -> bool {
-        matches!(self.0.options.by, KeyedBy::Host)
+        self.0.options.by.is_none()
     }
 
     /// Returns `true` if a limit was met that affects only some of a service's calls.
@@ -189,8 +200,20 @@ pub struct KeyGate {
     pub(super) tenure: Weak<()>,
 }
 
-/// Creates the peer of a key that a call uses for the first time.
-pub(super) type MakePeer = Arc<dyn Fn(&str, Option<&str>, KeyGate) -> Arc<dyn Peer> + Send + Sync>;
+/// Shares a key with other processes at its first call. Only a gate that is shared has one, and a program without such a
+/// gate is spared the code.
+pub(super) type ShareKey = Arc<dyn Fn(&Gate, &mut FirstCall<'_>) + Send + Sync>;
+
+/// A call that may be the first of a shared key.
+pub(super) struct FirstCall<'a> {
+    pub(super) key: GateKey,
+    pub(super) name: &'a str,
+    pub(super) runtime: &'a dyn Runtime,
+    /// The longest pause for which the call would wait.
+    pub(super) longest: Duration,
+    /// Returns the text that separates the key from others with its name, if there are any.
+    pub(super) part: &'a mut dyn FnMut() -> Option<String>,
+}
 
 impl KeyGate {
     /// Reports to the peer the successes that the counters hold. Returns `false` if the gate or its key is gone.
@@ -262,10 +285,39 @@ impl fmt::Debug for KeyGate {
 }
 
 impl Gate {
+    /// Creates the peer of a shared key, if this is its first call.
+    pub(super) fn share(
+        &self,
+        call: &mut FirstCall<'_>,
+        make_peer: &dyn Fn(&str, Option<&str>, KeyGate) -> Arc<dyn Peer>,
+    ) {
+        let (map, key) = (&self.0.map, call.key);
+        let Some(slot) = map.find(key).filter(|slot| !slot.counters.is_idle()) else {
+            return;
+        };
+        let moment = call.runtime.moment();
+        let longest = micros(call.longest);
+        let tenure = map.decide(slot, key, moment, |state, _| state.share(longest));
+        // Only the first of several calls gets the tenure, so the key has one peer.
+        let Some(tenure) = tenure.flatten() else {
+            return;
+        };
+        let gate = KeyGate {
+            gate: Arc::downgrade(&self.0),
+            at: slot.at,
+            key,
+            tenure,
+        };
+        // `make_peer` runs without the lock: it is code of the user, and may use the gate.
+        let part = (call.part)();
+        let peer = make_peer(call.name, part.as_deref(), gate.clone());
+        gate.act(moment, |state, _| state.set_peer(peer));
+    }
+
     /// Returns the key for the same calls that is not shared with other processes.
     #[must_use]
     pub(crate) fn unshared_key(&self, key: GateKey, now: Duration) -> GateKey {
-        if self.0.options.make_peer.is_none() {
+        if self.0.options.share.is_none() {
             return key;
         }
         let key = GateKey(splitmix64(key.0).max(1));
