@@ -24,6 +24,6 @@ pub(crate) mod responses;
 pub(crate) mod resumable;
 mod retry_body;
 pub(crate) mod rewrite;
-mod saved_headers;
+pub(crate) mod saved_headers;
 
 pub use self::{replay::Replay, replay_body::ReplayBody, retry_body::RetryBody};

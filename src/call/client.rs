@@ -3,6 +3,7 @@
 use crate::client::error_chain::{is_of_reqwest, outcome_of, shown_error};
 use crate::client::requests::Requests;
 use crate::client::responses::Responses;
+use crate::client::saved_headers::add_header;
 use crate::error::LayerError;
 use crate::{Attempt, ErrorKind, RetryPolicy};
 use http::{HeaderName, HeaderValue};
@@ -128,6 +129,6 @@ pub(crate) fn number<R: Requests<Q>, Q>(
     for (name, number) in numbers.into_iter().chain(before) {
         // An earlier number must not stay, even if there is no room for the new one.
         headers.remove(name);
-        let _ = headers.try_insert(name, HeaderValue::from(number));
+        add_header(headers, name.clone(), HeaderValue::from(number));
     }
 }

@@ -1,7 +1,7 @@
 //! Requests that can be sent again: the saved part of a request, and the request that is made from it.
 
 use super::replay::{Measure, Replay};
-use super::saved_headers::SavedHeaders;
+use super::saved_headers::{SavedHeaders, add_header};
 use crate::sealed::Sealed;
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
 use http_retry_core::adapter::{self, Changes};
@@ -259,7 +259,7 @@ pub(super) fn replace_headers(headers: &mut HeaderMap, new: Option<&HeaderMap>) 
         headers.remove(name);
     }
     for (name, value) in new.into_iter().flatten() {
-        let _ = headers.try_append(name, value.clone());
+        add_header(headers, name.clone(), value.clone());
     }
 }
 

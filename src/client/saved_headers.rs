@@ -42,7 +42,7 @@ impl SavedHeaders {
             // Both come from a map, which holds only what these accept.
             if let (Ok(name), Ok(mut value)) = (name, value) {
                 value.set_sensitive(line.is_sensitive);
-                let _ = map.try_append(name, value);
+                add_header(&mut map, name, value);
             }
         }
         map
@@ -57,6 +57,12 @@ impl SavedHeaders {
             Self::Whole(map) => map.get(name).map(HeaderValue::as_bytes),
         }
     }
+}
+
+/// Adds a value of a header, if there is room for it.
+#[inline(never)]
+pub(crate) fn add_header(headers: &mut HeaderMap, name: HeaderName, value: HeaderValue) {
+    let _ = headers.try_append(name, value);
 }
 
 /// Packs the headers into one buffer. Returns `None` if there are too many, or if one is too long.

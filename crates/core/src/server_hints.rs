@@ -185,7 +185,7 @@ pub(crate) fn time_of(headers: &HeaderMap, wall: Duration) -> Duration {
 /// no clock.
 pub(crate) fn is_invitation(headers: &HeaderMap) -> bool {
     headers.keys().any(|name| {
-        let known = Some(name.as_str()).filter(|name| may_be_a_hint(name));
+        let known = Some(name_of(name)).filter(|name| may_be_a_hint(name));
         let form = known.and_then(names::delay).map(|(_, form)| form);
         form.is_some_and(|form| elements(headers, name).any(|text| form.read(text).is_some()))
     })
@@ -210,6 +210,7 @@ const MAX_HEADER_LINES: usize = 64;
 const MAX_HEADER_BYTES: usize = 1024;
 
 /// Returns the text of a line, without surrounding whitespace.
+#[inline(never)]
 fn text(line: &HeaderValue) -> Option<&str> {
     let short = Some(line.as_bytes()).filter(|line| line.len() <= MAX_HEADER_BYTES)?;
     std::str::from_utf8(short).ok().map(str::trim_ascii)
@@ -248,7 +249,7 @@ impl<'a> ResponseHead<'a> {
             has_quota: false,
         };
         for (name, line) in headers {
-            let name = name.as_str();
+            let name = name_of(name);
             if !may_be_a_hint(name) {
                 continue;
             }
@@ -302,7 +303,7 @@ impl<'a> ResponseHead<'a> {
     /// Returns the lines of the headers that hold one number of a quota, with their names.
     fn quota_lines(&self) -> impl Iterator<Item = (&'a str, Option<&'a str>)> {
         let lines = self.headers.iter();
-        let lines = lines.map(|(name, line)| (name.as_str(), line));
+        let lines = lines.map(|(name, line)| (name_of(name), line));
         let lines = lines.filter(|(name, _)| after_prefix(name).is_some());
         // After the filter: other headers do not use up the lines.
         lines
@@ -311,9 +312,16 @@ impl<'a> ResponseHead<'a> {
     }
 }
 
+/// Returns the text of a name. The table of the standard names, of 3 KB, is then in a program once, and not at each place
+/// that reads a name.
+#[inline(never)]
+pub(crate) fn name_of(name: &HeaderName) -> &str {
+    name.as_str()
+}
+
 /// Returns `true` if a head has a quota header. Reads the names only.
 #[inline]
 pub(crate) fn has_quota_header(headers: &HeaderMap) -> bool {
-    let mut names = headers.keys().map(HeaderName::as_str);
+    let mut names = headers.keys().map(name_of);
     names.any(|name| may_be_a_hint(name) && names_a_quota(name))
 }

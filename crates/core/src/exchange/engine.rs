@@ -7,6 +7,7 @@ use crate::gate::ext::GateExt;
 use crate::gate::{Gate, GateKey};
 use crate::nested::Redirects;
 use crate::policy::ext::PolicyExt;
+use crate::policy::framing::set_header;
 use crate::policy::{RetryPolicy, RetrySession};
 use crate::report::Observer;
 use crate::report::span::{DEFAULT_LEVEL, RetryLevel, is_traced, warn_of_misuse};
@@ -271,8 +272,7 @@ impl Engine {
         let Ok(key) = HeaderValue::from_str(&key) else {
             return false;
         };
-        headers.remove(name);
-        headers.try_insert(name, key).is_ok()
+        set_header(headers, name.clone(), key)
     }
 }
 

@@ -3,6 +3,7 @@
 use super::todo::Changes;
 use crate::policy::{RequestFacts, RequestLine, RetryPolicy, StopReason};
 use crate::route::{RequestHead, public_authority};
+use crate::server_hints::name_of;
 use http::request::Parts;
 use http::{Extensions, HeaderMap, HeaderValue, Method, Uri};
 use std::borrow::Cow;
@@ -54,7 +55,7 @@ pub trait Head {
     /// Returns `true` if the request has an idempotency key in the header that the policy names for it.
     fn has_own_key(&self, policy: &RetryPolicy) -> bool {
         let name = policy.key_header();
-        let key = name.and_then(|name| self.value(name.as_str()));
+        let key = name.and_then(|name| self.value(name_of(name)));
         key.is_some_and(|key| !key.trim_ascii().is_empty())
     }
 

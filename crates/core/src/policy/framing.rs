@@ -3,6 +3,7 @@
 use super::rules::{CannedResponse, OnExhausted};
 use super::settings::Settings;
 use crate::error::ConfigError;
+use crate::server_hints::name_of;
 use http::header::{CONTENT_LENGTH, TRAILER, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use std::borrow::Cow;
@@ -36,7 +37,7 @@ pub const CLIENT_HEADER: &str =
 /// Returns `true` if a header frames a message or belongs to its connection, so that only the client sets it.
 #[must_use]
 pub fn is_client_header(name: &HeaderName) -> bool {
-    CLIENT_HEADERS.contains(&name.as_str())
+    CLIENT_HEADERS.contains(&name_of(name))
 }
 
 /// Returns the first header that only the client sets.
@@ -49,10 +50,17 @@ pub fn client_header(headers: &HeaderMap) -> Option<&HeaderName> {
 ///
 /// A request without room for another header goes without a length; its client then adds one.
 pub(crate) fn frame_body(headers: &mut HeaderMap, length: usize) {
-    for name in [TRANSFER_ENCODING, TRAILER, CONTENT_LENGTH] {
+    for name in [TRANSFER_ENCODING, TRAILER] {
         headers.remove(name);
     }
-    let _ = headers.try_insert(CONTENT_LENGTH, HeaderValue::from(length));
+    set_header(headers, CONTENT_LENGTH, HeaderValue::from(length));
+}
+
+/// Sets the only value of a header. Returns `false` if there was no room for it; an earlier value is gone then too.
+#[inline(never)]
+pub(crate) fn set_header(headers: &mut HeaderMap, name: HeaderName, value: HeaderValue) -> bool {
+    headers.remove(&name);
+    headers.try_insert(name, value).is_ok()
 }
 
 pub(super) fn check_set_headers(

@@ -114,6 +114,7 @@ impl RetryPolicy {
     }
 
     /// Returns the action that a decision stands for.
+    #[inline(never)]
     pub(in crate::policy) fn action_of(&self, by: DecidedBy) -> &Action {
         match by {
             DecidedBy::Policy => &Action::Classify,

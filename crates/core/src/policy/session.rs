@@ -313,7 +313,7 @@ impl RetrySession {
     /// Returns the time at which the whole request must be over, on the clock of
     /// [`Moment::now`](crate::policy::Moment::now), or `None` without a deadline.
     #[must_use]
-    #[inline]
+    #[inline(never)]
     pub fn deadline(&self) -> Option<Duration> {
         self.deadline_by(self.policy_by(self.retrying_by))
     }

@@ -144,6 +144,7 @@ impl Number {
 }
 
 /// Splits off the leading digits of a text.
+#[inline(never)]
 pub(super) fn digits(text: &str) -> (&str, &str) {
     let end = text.find(|c: char| !c.is_ascii_digit());
     text.split_at_checked(end.unwrap_or(text.len()))

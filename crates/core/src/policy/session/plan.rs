@@ -366,6 +366,7 @@ impl RetrySession {
     }
 
     /// Checks that the request may and can be sent again, and that processing it twice does no harm.
+    #[inline(never)]
     pub(super) fn check_resend(&self, evaluation: &Evaluation<'_>) -> Result<(), StopReason> {
         if evaluation.policy.0.methods.exclude(self.method.as_ref()) {
             return Err(StopReason::NotRetryable);
@@ -422,10 +423,14 @@ impl RetrySession {
     }
 
     /// Returns the policy in charge: the session's own, or the one that a rule retries by.
+    #[inline(never)]
     pub(super) fn policy_by(&self, by: DecidedBy) -> &RetryPolicy {
-        match self.policy.action_of(by) {
-            Action::Retry(policy) => policy,
-            _ => &self.policy,
+        match by {
+            DecidedBy::Policy => &self.policy,
+            _ => match self.policy.action_of(by) {
+                Action::Retry(policy) => policy,
+                _ => &self.policy,
+            },
         }
     }
 

@@ -76,6 +76,7 @@ pub(super) fn leading(text: &str, width: usize) -> Option<(u64, &str)> {
 }
 
 /// Parses a number of this many digits.
+#[inline(never)]
 pub(super) fn number(text: &str, width: usize) -> Option<u64> {
     // `parse` alone accepts a sign, as in `+026`.
     let fits = text.len() == width && text.bytes().all(|byte| byte.is_ascii_digit());
