@@ -25,6 +25,7 @@ pub(crate) mod controller;
 pub(crate) mod ext;
 pub(crate) mod key;
 pub(crate) mod map;
+mod queue;
 pub(crate) mod state;
 mod sync;
 #[cfg(test)]
@@ -40,7 +41,8 @@ use controller::{CallNumber, quotient};
 use http::{Extensions, HeaderMap, Method};
 use key::{KeyText, NarrowerGates, ShareKey, credentials, normalized};
 use map::{Counters, GateMap, Permit, Slot};
-use state::{CallEnd, CallKind, GateRequest, KeyState, Passed, WaiterId};
+use queue::WaiterId;
+use state::{CallEnd, CallKind, GateRequest, KeyState, Passed};
 use std::fmt;
 use std::hash::RandomState;
 use std::sync::atomic::AtomicBool;
