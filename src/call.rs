@@ -171,6 +171,7 @@ impl<C: Client> Call<C> {
     }
 
     /// Keeps the result of an attempt that is not the end.
+    #[inline(never)]
     pub(crate) fn keep(&mut self, result: AttemptResult<C>) {
         self.held = Held::Last(Box::new(result));
     }

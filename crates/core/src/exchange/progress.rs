@@ -376,6 +376,7 @@ impl Progress {
     }
 
     /// Updates the facts of the request that the session decides by, and returns the moment of the decision.
+    #[inline(never)]
     pub(super) fn prepare_decision<K: Kept>(&mut self, kept: &K, has_response: bool) -> Moment {
         self.session.set_replayable(kept.is_whole(has_response));
         self.resolve_targets(K::can_move());

@@ -113,6 +113,7 @@ impl Decimal {
 
     /// Returns `whole * self^exponent`, rounded, and at most [`Duration::MAX`]; by squaring, so that no exponent costs
     /// more than 32 steps. A result longer than 10 billion years may come out shorter, but not shorter than that.
+    #[inline(never)]
     pub(crate) fn power_of(self, exponent: u32, whole: Duration) -> Duration {
         let mut square = u128::from(self.micros()).saturating_mul(POWER_ONE / WIDE_ONE);
         let mut product = whole.as_nanos();
@@ -129,6 +130,7 @@ impl Decimal {
 }
 
 /// Returns `value * factor`, with the factor in units of 1 / [`POWER_ONE`].
+#[inline(never)]
 fn multiply(value: u128, factor: u128) -> u128 {
     let whole = (factor / POWER_ONE).saturating_mul(value);
     let part = (factor % POWER_ONE).saturating_mul(value);

@@ -48,6 +48,7 @@ impl RetryTime {
 
     /// Returns the time that a number of seconds names: a delay, or a Unix time from 1,000,000,000 on, in seconds,
     /// milliseconds, microseconds or nanoseconds. A number with too many digits stays a delay, the longest.
+    #[inline(never)]
     pub(super) fn by_size(number: Duration) -> Self {
         let unix = match number.as_secs() {
             _ if number == Duration::MAX => None,

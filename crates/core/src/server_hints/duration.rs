@@ -38,6 +38,7 @@ pub(super) fn millis(text: &str) -> Option<Duration> {
 }
 
 /// Parses a number without a unit name, with or without decimals, and rounds it up to the millisecond.
+#[inline(never)]
 pub(super) fn bare(text: &str, unit: u128) -> Option<Duration> {
     if let (Some(whole), Ok(number)) = (whole_unit(unit), text.parse()) {
         // `parse` alone accepts a sign.
@@ -59,6 +60,7 @@ fn whole_unit(unit: u128) -> Option<fn(u64) -> Duration> {
     }
 }
 
+#[inline(never)]
 fn plain(text: &str, whole: fn(u64) -> Duration, unit: u128) -> Option<Duration> {
     match digits(text) {
         ("", _) => None,
@@ -68,6 +70,7 @@ fn plain(text: &str, whole: fn(u64) -> Duration, unit: u128) -> Option<Duration>
     }
 }
 
+#[inline(never)]
 fn with_units(text: &str, skip: fn(&str) -> &str) -> Option<Duration> {
     let (mut rest, mut total) = (text, None);
     while !rest.is_empty() {
@@ -136,6 +139,7 @@ impl Number {
     }
 
     /// Returns the number of nanoseconds, rounded up.
+    #[inline(never)]
     pub(super) fn times(self, unit: u128) -> u128 {
         let whole = self.whole.saturating_mul(unit);
         let parts = self.parts.saturating_mul(unit).div_ceil(ONE);

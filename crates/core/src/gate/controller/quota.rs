@@ -113,6 +113,7 @@ impl QuotaState {
 
     /// Records the quota in the response of a call of this turn; other calls are ignored. Returns `true` if the
     /// response of such a call states no quota.
+    #[inline(never)]
     pub(super) fn record(
         &mut self,
         now: u64,

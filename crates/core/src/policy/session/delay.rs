@@ -93,6 +93,7 @@ pub(super) fn is_worth_a_wait(asked: Duration) -> bool {
 }
 
 /// Returns a random extra on top of a server's wait, so that clients with the same wait do not all come back at once.
+#[inline(never)]
 pub(super) fn spread(server_delay: Duration, random: u64) -> Duration {
     random_part(longest_spread(server_delay), random)
 }

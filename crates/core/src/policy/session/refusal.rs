@@ -84,6 +84,7 @@ impl RetrySession {
 
     /// Returns the wait that the server asks for, raised to the minimum of a classifier or a dialect, which also holds
     /// if the server names no time. The minimum doubles with each repetition, up to the policy's longest delay.
+    #[inline(never)]
     pub(super) fn demanded_delay(
         &self,
         outcome: &Outcome<'_>,

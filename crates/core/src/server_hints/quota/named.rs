@@ -290,10 +290,12 @@ fn elements(line: &str) -> impl Iterator<Item = &str> {
     split(line).take(MAX_ELEMENTS)
 }
 
+#[inline(never)]
 fn value(part: &str) -> Option<u64> {
     count(before_parameters(part))
 }
 
+#[inline(never)]
 fn before_parameters(part: &str) -> &str {
     part.split(';').next().unwrap_or_default().trim_ascii()
 }
