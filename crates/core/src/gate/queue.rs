@@ -23,11 +23,11 @@ type Order = BTreeMap<(u64, WaiterId), Option<Box<Waiting>>>;
 /// The waiters of one key. Every operation is logarithmic in their number.
 #[derive(Debug, Default)]
 pub(super) struct WaitQueue {
-    line: Order,
+    /// The two parts of the line: the waiters that were sent before, and those that were not.
+    retries: Order,
+    newcomers: Order,
     /// The same waiters, by the time at which their patience ends.
     patience: Order,
-    /// The waiters that were never sent.
-    newcomers: Order,
     /// The waiters that may go but have not polled since.
     granted: Order,
     last_number: u64,
@@ -54,17 +54,38 @@ pub(super) struct Waiting {
 impl WaitQueue {
     /// Returns `true` if there is no waiter, and no permit that is not used yet.
     pub(super) fn is_unused(&self) -> bool {
-        self.line.is_empty() && self.granted.is_empty()
+        self.len() == 0 && self.granted.is_empty()
     }
 
     /// Returns the number of waiters in the line.
     pub(super) fn len(&self) -> u64 {
-        u64::try_from(self.line.len()).unwrap_or(u64::MAX)
+        let waiters = self.retries.len().saturating_add(self.newcomers.len());
+        u64::try_from(waiters).unwrap_or(u64::MAX)
     }
 
     /// Returns a waiter in the line.
     pub(super) fn get(&self, id: WaiterId) -> Option<&Waiting> {
-        self.line.get(&(0, id))?.as_deref()
+        let mut lines = [&self.retries, &self.newcomers].into_iter();
+        lines.find_map(|line| line.get(&(0, id))?.as_deref())
+    }
+
+    #[inline(never)]
+    fn get_mut(&mut self, id: WaiterId) -> Option<&mut Waiting> {
+        let mut lines = [&mut self.retries, &mut self.newcomers].into_iter();
+        lines.find_map(|line| line.get_mut(&(0, id))?.as_deref_mut())
+    }
+
+    /// Returns the first waiters of the line.
+    #[inline(never)]
+    fn front(&self) -> Vec<WaiterId> {
+        let mut retries = self.retries.keys().map(|(_, id)| *id).peekable();
+        let mut newcomers = self.newcomers.keys().map(|(_, id)| *id).peekable();
+        let next = move || match (retries.peek(), newcomers.peek()) {
+            (Some(retry), Some(newcomer)) if newcomer < retry => newcomers.next(),
+            (None, _) => newcomers.next(),
+            _ => retries.next(),
+        };
+        std::iter::from_fn(next).take(PROMPT_WAITERS).collect()
     }
 
     /// Adds a waiter for a call that began at `began`.
@@ -88,15 +109,18 @@ impl WaitQueue {
 
     /// Wakes the waiters that are to end by this time if the gate is shut.
     pub(super) fn wake_those_that_end(&mut self, by: Option<u64>) {
-        for waiting in self.line.values_mut().flatten() {
-            if Some(waiting.ends_by) <= by {
-                self.wakers.extend(waiting.waker.take());
+        for line in [&mut self.retries, &mut self.newcomers] {
+            for waiting in line.values_mut().flatten() {
+                if Some(waiting.ends_by) <= by {
+                    self.wakers.extend(waiting.waker.take());
+                }
             }
         }
     }
 
     pub(super) fn first(&self) -> Option<WaiterId> {
-        first(&self.line).map(|(_, id)| id)
+        let lines = [&self.retries, &self.newcomers].into_iter();
+        lines.filter_map(first).map(|(_, id)| id).min()
     }
 
     pub(super) fn first_newcomer(&self) -> Option<WaiterId> {
@@ -131,7 +155,7 @@ impl WaitQueue {
 
     /// Records that a waiter polls, and need not be woken.
     pub(super) fn mark_polled(&mut self, id: WaiterId) {
-        if let Some(Some(waiting)) = self.line.get_mut(&(0, id)) {
+        if let Some(waiting) = self.get_mut(id) {
             waiting.waker = None;
         }
     }
@@ -139,11 +163,7 @@ impl WaitQueue {
     /// Returns the time of a waiter's next poll, if it is not woken before. The first waiter polls at its turn, the
     /// others later, so that the line moves even if those before them are not polled.
     pub(super) fn schedule_poll(&mut self, id: WaiterId, waker: &Waker) -> u64 {
-        let position = self
-            .line
-            .keys()
-            .take(PROMPT_WAITERS)
-            .position(|(_, other)| *other == id);
+        let position = self.front().into_iter().position(|other| other == id);
         let first = self.first().map_or(0, |(_, number)| number);
         // An estimate by the numbers: to count the waiters before it would take linear time.
         let before = id.1.saturating_sub(first);
@@ -153,7 +173,7 @@ impl WaitQueue {
             None => before.clamp(1, MAX_POLL_STEPS).saturating_mul(PATIENCE),
         };
         let at = self.turn.saturating_add(later);
-        if let Some(Some(waiting)) = self.line.get_mut(&(0, id)) {
+        if let Some(waiting) = self.get_mut(id) {
             waiting.polls_at = at;
             waiting.waker = Some(waker.clone());
         }
@@ -163,11 +183,11 @@ impl WaitQueue {
     /// Returns the waiters to wake: those that may go, and those at the front that would poll too late.
     pub(super) fn take_wakers(&mut self) -> Vec<Waker> {
         let mut by = self.turn;
-        for waiting in self.line.values_mut().take(PROMPT_WAITERS).flatten() {
+        for id in self.front() {
             // It was scheduled when the turn was later, or when more waiters were before it.
-            if waiting.polls_at > by {
-                self.wakers.extend(waiting.waker.take());
-            }
+            let late = self.get_mut(id).filter(|waiting| waiting.polls_at > by);
+            let waker = late.and_then(|waiting| waiting.waker.take());
+            self.wakers.extend(waker);
             by = self.turn.saturating_add(PATIENCE);
         }
         std::mem::take(&mut self.wakers)
@@ -175,16 +195,17 @@ impl WaitQueue {
 
     fn insert(&mut self, id: WaiterId, waiting: Box<Waiting>) {
         put(&mut self.patience, (waiting.patient_until, id), None);
-        if waiting.kind == CallKind::Newcomer {
-            put(&mut self.newcomers, (0, id), None);
-        }
-        put(&mut self.line, (0, id), Some(waiting));
+        let line = match waiting.kind {
+            CallKind::Retry => &mut self.retries,
+            CallKind::Newcomer => &mut self.newcomers,
+        };
+        put(line, (0, id), Some(waiting));
     }
 
     fn remove(&mut self, id: WaiterId) -> Option<Box<Waiting>> {
-        let waiting = take(&mut self.line, (0, id))?;
+        let mut lines = [&mut self.retries, &mut self.newcomers].into_iter();
+        let waiting = lines.find_map(|line| take(line, (0, id)))?;
         take(&mut self.patience, (waiting.patient_until, id));
-        take(&mut self.newcomers, (0, id));
         Some(waiting)
     }
 }
