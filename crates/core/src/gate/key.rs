@@ -189,7 +189,7 @@ impl Gate {
 /// The gate of one key, for its [`Peer`]. It does not keep the gate alive; once the gate is gone, every method does
 /// nothing.
 ///
-/// Times are those of the [`Runtime`](crate::runtime::Runtime) that the calls run on.
+/// Times are those of the [`Runtime`] that the calls run on.
 #[derive(Clone)]
 pub struct KeyGate {
     pub(super) gate: Weak<Shared>,
