@@ -254,12 +254,12 @@ named! {
             "The body cannot be sent twice. A body of text or bytes can (String, Full), and so can a recorded \
              stream (record_body, or reqwest's) that is no longer than replay_limit and was read to its end.";
         NotIdempotent => "not_idempotent",
-            "The server may have processed the request already; an Idempotency-Key header or \
-             RetryOverride::idempotent says that twice does no harm, for another server only with same_keys.";
+            "The server may have processed the request already: send an Idempotency-Key header, or set \
+             RetryOverride::idempotent(true) if repeating is safe.";
         RedirectsUnknown => "redirects_unknown",
-            "The client may have followed a redirect, and the server have processed the request before it: give the \
-             client http_retry::reqwest::redirect_policy and say redirects_watched() to the retry layer, or \
-             redirects_off() where it follows none.";
+            "The request was not processed, but its client may have followed a redirect before: make the client by \
+             http_retry::reqwest::build(reqwest::Client::builder(), Policy::default(), retries), or write \
+             .redirects_off() on the retries if it follows none.";
         RequestsUnknown => "requests_unknown",
             "The operation may have sent several requests, and a server may have processed one before this error: \
              write .one_request() on the Runner if an attempt sends one request, or .idempotent(true) if the operation \

@@ -40,6 +40,16 @@ use std::time::Duration;
 /// println!("{report}");
 /// # Ok(()) }
 /// ```
+///
+/// ```text
+///    0.000 s  attempt 1: 503 after 0.000 s (transient, answered)
+///    1.133 s  attempt 2: 200 after 0.000 s; sent after a wait of 1.133 s (own)
+/// 2 attempts, 1.133 s waited, succeeded: The request succeeded. Tokens left: 19.1.
+/// ```
+///
+/// After each failure stand its [`Class`] and [`Reach`] (`ambiguous`: the server may have processed the request), and
+/// after each wait its [`DelaySource`]: the policy's `own`, the `server`, or the `gate`. The guide's "Add a status" says
+/// which of them are repeated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetryReport {
     attempts: Vec<AttemptReport>,
