@@ -85,6 +85,9 @@ pub mod cookbook {
     #[doc = include_str!("docs/cookbook/webhooks.md")]
     pub mod webhooks {}
 
+    #[doc = include_str!("docs/cookbook/services.md")]
+    pub mod services {}
+
     #[doc = include_str!("docs/cookbook/batch.md")]
     pub mod batch {}
 

@@ -2,13 +2,17 @@ use http_retry::report::MetricsObserver;
 use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;
 use http_retry::{RetryOverride, RetryPolicy};
-use metrics_exporter_prometheus::PrometheusBuilder;
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder};
 use tower::{Layer, ServiceExt};
 
 #[tokio::main]
 async fn main() -> Result<(), tower::BoxError> {
     // Before the first request. With the feature `http-listener`, `install` serves the metrics.
-    let metrics = PrometheusBuilder::new().install_recorder()?;
+    let seconds = Matcher::Suffix("_seconds".to_owned()); // without buckets they are summaries
+    let bounds = MetricsObserver::BUCKETS.map(|bound| bound.as_secs_f64());
+    let metrics = PrometheusBuilder::new()
+        .set_buckets_for_metric(seconds, &bounds)?
+        .install_recorder()?;
 
     let retries = RetryLayer::new(RetryPolicy::background())
         .observer(MetricsObserver::new())
