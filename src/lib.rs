@@ -22,7 +22,8 @@
 //! #[tokio::main]
 //! async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     // Once for the whole program: clones of the client share the retry budget.
-//!     let retries = RetryMiddleware::new(RetryPolicy::user_facing());
+//!     let retries = RetryMiddleware::new(RetryPolicy::background());
+//!     // `build` returns a builder: `.with(..)` before `.build()` adds middlewares.
 //!     let client = build(reqwest::Client::builder(), Policy::default(), retries)?.build();
 //!
 //!     let response = client.get("http://localhost:8080/greeting").send().await?;

@@ -12,8 +12,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let policy = RetryPolicy::llm()
         .to_builder()
-        .attempt_timeout(Duration::from_secs(2 * 60)) // up to the head: the model may think
+        .attempt_timeout(Duration::from_secs(2 * 60)) // the model may think
         .deadline(Duration::from_secs(10 * 60)) // with all waits
+        .whole_responses(1 << 20) // both limits cover the body, up to 1 MiB, too; streams are not held
         .build()?;
     let retries = RetryMiddleware::new(policy);
     let client = build(reqwest::Client::builder(), Policy::default(), retries)?.build();

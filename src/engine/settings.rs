@@ -55,9 +55,17 @@ macro_rules! engine_settings {
         ///
         /// ```
         /// use http_retry::RetryPolicy;
+        /// use http_retry::report::RetryEventKind;
         /// use http_retry::tower::RetryLayer;
+        /// use std::sync::atomic::{AtomicU64, Ordering};
         ///
-        /// let layer = RetryLayer::new(RetryPolicy::background()).observe(|event| println!("{}: {:?}", event.service, event.kind));
+        /// static RETRIES: AtomicU64 = AtomicU64::new(0);
+        ///
+        /// let layer = RetryLayer::new(RetryPolicy::background()).observe(|event| {
+        ///     if let RetryEventKind::RetryScheduled { .. } = event.kind {
+        ///         RETRIES.fetch_add(1, Ordering::Relaxed);
+        ///     }
+        /// });
         /// ```
         ///
         /// It is called in the request's task: it must be quick, and must not panic. See [`observer`](Self::observer)
@@ -158,6 +166,9 @@ macro_rules! http_engine_settings {
         /// randomness. Such a request counts as idempotent, so switch this on only if the server honours keys. A
         /// request with no room for another header (about 24,000) gets no key and does not count as idempotent. Default
         /// off.
+        ///
+        /// Each call gets a new key: if your code, a job queue or a restart sends an order again, that is a second
+        /// order. Send a key made from the order's id then.
         ///
         /// # Source
         ///

@@ -21,7 +21,7 @@ use ::reqwest::{ClientBuilder, redirect::Policy};
 ///
 /// The client follows the redirects that `redirects` allows: up to ten with `Policy::default()`, none with
 /// `Policy::none()`. A builder's own redirect policy cannot be read, so pass it here and not to
-/// [`ClientBuilder::redirect`]. All other settings of the builder stay.
+/// `ClientBuilder::redirect`. All other settings of the builder stay.
 ///
 /// A middleware that is added to the result runs inside the retries, for each attempt. For one outside of them, use
 /// `redirect_policy` and `redirects_watched` yourself.

@@ -48,11 +48,11 @@ use sync::{Arc, AtomicU64, Mutex, MutexGuard, Ordering};
 ///
 /// The default holds 20 tokens, and more under traffic: a quarter of a second's worth of its own successes. A success
 /// adds 0.1, or more after a quiet time ([`min_per_second`](RetryBudgetBuilder::min_per_second)); a retry costs 1, a
-/// retry after a timeout 2, and time alone adds nothing. Calls that were under way when trouble began, which is when a
-/// retry is asked for while the budget is full, pay nothing for their first two retries, unless they timed out. So a
-/// batch outlasts a short failure, and an outage of N requests is amplified by at most 1 + capacity / N, and by two
-/// attempts for each call that was under way when it began. A client of few requests is bounded by its policy's
-/// attempts instead.
+/// retry after a timeout 2, and time alone adds nothing. Trouble begins with a retry that is asked for while the budget
+/// is full; it pays. Calls that began before it, its own included, pay nothing for their first and second retry, unless
+/// it follows a timeout. So a batch outlasts a short failure, and an outage of N requests is amplified by at most 1 +
+/// capacity / N, and by up to two attempts for each call that was under way when it began. A client of few requests is
+/// bounded by its policy's attempts instead.
 ///
 /// A program that runs sessions itself counts successes by [`RetryBudget::deposit`] and pays for each retry by
 /// [`RetryBudget::withdraw`]:

@@ -80,8 +80,9 @@ impl RetryBudgetBuilder {
     /// Sets the most tokens that the budget holds: above 0, up to 1,000,000,000. Default: 20, and more under traffic.
     /// An explicit capacity stays fixed unless you also set `growth`.
     ///
-    /// A budget allows at most this many retries in an outage. The capacity must be at least `retry_cost`, or no retry
-    /// could be paid for.
+    /// In an outage a budget pays for at most this many retries, and up to two for each call that was under way when the
+    /// outage began are free ([`RetryBudget`]); with `per_success` at 0, none are. The capacity must be at least
+    /// `retry_cost`, or no retry could be paid for.
     pub fn capacity(mut self, capacity: impl Into<Decimal>) -> Self {
         self.capacity = Some(capacity.into());
         self
