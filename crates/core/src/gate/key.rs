@@ -204,6 +204,9 @@ pub struct KeyGate {
 /// gate is spared the code.
 pub(super) type ShareKey = Arc<dyn Fn(&Gate, &mut FirstCall<'_>) + Send + Sync>;
 
+/// Creates the peer of a key of this name, with the text that separates it from others of that name, if there are any.
+type MakePeer = dyn Fn(&str, Option<&str>, KeyGate) -> Arc<dyn Peer>;
+
 /// A call that may be the first of a shared key.
 pub(super) struct FirstCall<'a> {
     pub(super) key: GateKey,
@@ -286,11 +289,7 @@ impl fmt::Debug for KeyGate {
 
 impl Gate {
     /// Creates the peer of a shared key, if this is its first call.
-    pub(super) fn share(
-        &self,
-        call: &mut FirstCall<'_>,
-        make_peer: &dyn Fn(&str, Option<&str>, KeyGate) -> Arc<dyn Peer>,
-    ) {
+    pub(super) fn share(&self, call: &mut FirstCall<'_>, make_peer: &MakePeer) {
         let (map, key) = (&self.0.map, call.key);
         let Some(slot) = map.find(key).filter(|slot| !slot.counters.is_idle()) else {
             return;
