@@ -333,10 +333,7 @@ impl<'a> All<'a> {
         let own = self.resolver.resolve_level(name, Some(document), &layers);
         self.record_failovers(&format!("services.{name}"), &own);
         let service = Service::new(name, own.policy.clone());
-        let service = spec
-            .base_url
-            .iter()
-            .fold(service, |service, url| service.base_url(url));
+        let service = spec.base_url.iter().fold(service, Service::base_url);
         let budget = self.budget(&own);
         let service = budget.into_iter().fold(service, Service::budget);
         let service = match spec.membership {
