@@ -399,8 +399,8 @@ impl Classifiers {
     /// Returns the verdict on an outcome, or `None` if no classifier has one. The first that has one gives class and
     /// reach; a wait or a scope that it leaves open is that of the next one that gives it.
     pub(super) fn verdict(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
-        let all = self.list.iter().enumerate();
-        let mut verdicts = all.filter_map(|(index, classifier)| {
+        let judging = self.judging().iter().enumerate();
+        let mut verdicts = judging.filter_map(|(index, classifier)| {
             let verdict = classifier.classify(outcome);
             // An error has no response to hand over as a success.
             let verdict =
@@ -426,7 +426,12 @@ impl Classifiers {
     }
 
     pub(super) fn reads_body(&self, outcome: &Outcome<'_>) -> bool {
-        self.list.iter().any(|one| one.reads_body(outcome))
+        self.judging().iter().any(|one| one.reads_body(outcome))
+    }
+
+    /// Returns the classifiers before the policy's rules, which judge nothing.
+    fn judging(&self) -> &[Arc<dyn Classify>] {
+        self.list.get(..self.first_rule).unwrap_or_default()
     }
 
     pub(super) fn pointers(&self, outcome: &Outcome<'_>) -> Vec<Pointer> {
@@ -452,14 +457,11 @@ impl Classifiers {
     pub(super) fn lines(&self) -> impl Iterator<Item = String> {
         let plain = "no header rules: the status alone decides what a response means";
         let plain = (!self.header_rules).then(|| plain.to_owned());
-        let (judging, rules) = self
-            .list
-            .split_at_checked(self.first_rule)
-            .unwrap_or_default();
-        let judging = judging.iter().flat_map(Classify::describe);
+        let rules = self.list.iter().skip(self.first_rule);
+        let judging = self.judging().iter().flat_map(Classify::describe);
         judging
             .chain(plain)
-            .chain(rules.iter().flat_map(Classify::describe))
+            .chain(rules.flat_map(Classify::describe))
     }
 }
 

@@ -306,9 +306,9 @@ fn a_success_is_asked_about_by_the_rules_for_its_path_in_their_order() {
     let rules: [&[&str]; 6] = [
         &["/a/b", "/c"],
         &["/a", "/a/x"],
-        &["/d/\u{fc}"],
-        &["/"],
+        &["/d/%C3%BC"],
         &[],
+        &["/"],
         &["/e"],
     ];
     let policy = rules
@@ -319,7 +319,7 @@ fn a_success_is_asked_about_by_the_rules_for_its_path_in_their_order() {
     // A classifier before them moves their places.
     let policies = [
         policy.clone(),
-        policy.classifier(table("shop", 42, Class::Permanent)),
+        policy.classifier(table("shop", 423, Class::Permanent)),
     ];
     let (headers, moment) = (HeaderMap::new(), Moment::default());
     for (first, policy) in policies.into_iter().enumerate() {
@@ -332,7 +332,7 @@ fn a_success_is_asked_about_by_the_rules_for_its_path_in_their_order() {
             ("/d/\u{fc}/x", 2),
             ("/d/\u{fd}", 3),
             ("/e", 3),
-            ("*", 4),
+            ("*", 3),
         ] {
             let line = RequestLine::new(&Method::GET, "a.example", path, &headers);
             let outcome = Outcome::response(StatusCode::OK, &headers).of_request(&line);
