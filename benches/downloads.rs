@@ -46,10 +46,11 @@ const PROCESSES: usize = 35;
 const PAIRS: usize = 11;
 const LARGE: usize = 8 * 1024 * 1024;
 const SMALL: usize = 4 * 1024;
+const HUGE: usize = 60 * 1024 * 1024;
 const MEASURE: &str = "--measure";
 
 /// What is read, from which client, how, and what is asked of that.
-const ROWS: [(&str, &str, usize, Target); 8] = [
+const ROWS: [(&str, &str, usize, Target); 11] = [
     ("hyper-util", "resumed", LARGE, AtMost(1.02)),
     ("hyper-util", "read whole", LARGE, None),
     ("reqwest", "resumed", LARGE, AtMost(1.02)),
@@ -58,6 +59,10 @@ const ROWS: [(&str, &str, usize, Target); 8] = [
     ("hyper-util", "read whole", SMALL, None),
     ("reqwest", "resumed", SMALL, None),
     ("reqwest", "read whole", SMALL, None),
+    ("hyper-util", "read whole", HUGE, None),
+    // Beside a peer whose caller keeps the body, as one does who wants it whole.
+    ("hyper-util", "read whole, kept", HUGE, AtMost(1.2)),
+    ("reqwest", "read whole, kept", HUGE, AtMost(1.2)),
 ];
 
 type Microseconds = f64;
@@ -92,7 +97,11 @@ fn main() {
         let told: Vec<_> = (0..PROCESSES).map(|_| one_process(row)).collect();
         let peer = table::median(told.iter().map(|(_, peer)| *peer).collect());
         let ratio = table::median_within(told.iter().map(|(ours, peer)| ours / peer).collect());
-        let called = if size == LARGE { "8 MiB" } else { "4 KiB" };
+        let called = match size {
+            HUGE => "60 MiB",
+            LARGE => "8 MiB",
+            _ => "4 KiB",
+        };
         let what = format!("{client}, {called}, {reading}");
         table::likely(&what, ratio.1 * peer, peer, ratio, target);
     }
@@ -125,30 +134,37 @@ impl World {
     }
 
     fn measure(&self, client: &str, reading: &str) -> (Microseconds, Microseconds) {
+        let (whole, keeps) = (self.size, reading.ends_with("kept"));
         match (client, reading) {
-            ("reqwest", "resumed") => compare(|| self.reqwest(0, true), || self.reqwest(0, false)),
-            ("reqwest", _) => compare(|| self.reqwest(LARGE, false), || self.reqwest(0, false)),
-            (_, "resumed") => compare(|| self.resumed(), || self.tower(0)),
-            _ => compare(|| self.tower(LARGE), || self.tower(0)),
+            ("reqwest", "resumed") => compare(
+                || self.reqwest(0, true, keeps),
+                || self.reqwest(0, false, keeps),
+            ),
+            ("reqwest", _) => compare(
+                || self.reqwest(whole, false, keeps),
+                || self.reqwest(0, false, keeps),
+            ),
+            (_, "resumed") => compare(|| self.resumed(), || self.tower(0, keeps)),
+            _ => compare(|| self.tower(whole, keeps), || self.tower(0, keeps)),
         }
     }
 
     fn resumed(&self) -> Microseconds {
         let service = RetryLayer::new(policy(0)).resume_downloads();
         let service = service.layer(hyper_client());
-        self.run(|| by_tower(&service, self.url()))
+        self.run(|| by_tower(&service, self.url(), false))
     }
 
-    fn tower(&self, whole_responses: usize) -> Microseconds {
+    fn tower(&self, whole_responses: usize, keeps: bool) -> Microseconds {
         let service = RetryLayer::new(policy(whole_responses)).layer(hyper_client());
-        self.run(|| by_tower(&service, self.url()))
+        self.run(|| by_tower(&service, self.url(), keeps))
     }
 
-    fn reqwest(&self, whole_responses: usize, resumed: bool) -> Microseconds {
+    fn reqwest(&self, whole_responses: usize, resumed: bool, keeps: bool) -> Microseconds {
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
         let retries = RetryMiddleware::new(policy(whole_responses));
         let client = ClientBuilder::new(client).with(retries).build();
-        self.run(|| by_reqwest(&client, self.url(), resumed))
+        self.run(|| by_reqwest(&client, self.url(), resumed, keeps))
     }
 
     fn url(&self) -> String {
@@ -158,7 +174,11 @@ impl World {
     /// The CPU of one answer over a connection that stands.
     fn run<F: Future<Output = ()>>(&self, one: impl Fn() -> F) -> Microseconds {
         self.client.block_on(one());
-        let times = if self.size == LARGE { 8 } else { 400 };
+        let times = match self.size {
+            HUGE => 2,
+            LARGE => 8,
+            _ => 400,
+        };
         let before = cpu().unwrap();
         self.client.block_on(async {
             for _ in 0..times {
@@ -208,7 +228,8 @@ fn policy(whole_responses: usize) -> RetryPolicy {
     policy.build().unwrap()
 }
 
-async fn by_tower<S, B>(service: &S, url: String)
+/// Drops each piece of the body as it comes, or keeps all and joins them.
+async fn by_tower<S, B>(service: &S, url: String, keeps: bool)
 where
     S: Service<Request<Full<Bytes>>, Response = Response<B>> + Clone,
     S::Error: Debug,
@@ -217,18 +238,26 @@ where
 {
     let request = Request::get(url).body(Full::default()).unwrap();
     let mut body = service.clone().oneshot(request).await.unwrap().into_body();
+    if keeps {
+        drop(body.collect().await.unwrap().to_bytes());
+        return;
+    }
     while let Some(frame) = body.frame().await {
         drop(frame.unwrap());
     }
 }
 
-async fn by_reqwest(client: &ClientWithMiddleware, url: String, resumed: bool) {
+async fn by_reqwest(client: &ClientWithMiddleware, url: String, resumed: bool, keeps: bool) {
     let request = client.request(Method::GET, url);
     let mut response = if resumed {
         request.send_resumed().await.unwrap()
     } else {
         request.send().await.unwrap()
     };
+    if keeps {
+        drop(response.bytes().await.unwrap());
+        return;
+    }
     while let Some(data) = response.chunk().await.unwrap() {
         drop(data);
     }
@@ -248,7 +277,7 @@ fn serve(runtime: &Runtime) -> SocketAddr {
 }
 
 async fn accept(listener: TcpListener) {
-    let all = Bytes::from(vec![b'x'; LARGE]);
+    let all = Bytes::from(vec![b'x'; HUGE]);
     loop {
         let (stream, _) = listener.accept().await.unwrap();
         stream.set_nodelay(true).unwrap();
