@@ -301,7 +301,7 @@ fn place(route: &RouteSummary) -> impl PartialEq + std::fmt::Debug + use<> {
 #[test]
 fn services_that_stay_as_they_are_are_shared_with_those_before() {
     let service = |name: &str, max_retries: u32| {
-        Service::new(name, retries(max_retries)).host(&format!("{name}.example"))
+        Service::new(name, retries(max_retries)).host(format!("{name}.example"))
     };
     let before = Services::builder(retries(0));
     let before = before

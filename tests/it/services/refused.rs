@@ -12,7 +12,7 @@ fn failing_over(to: &str) -> RetryPolicy {
 }
 
 fn at(name: &str, policy: RetryPolicy) -> Service {
-    Service::new(name, policy).base_url(&format!("http://{name}.test"))
+    Service::new(name, policy).base_url(format!("http://{name}.test"))
 }
 
 /// What `build` says of these services.

@@ -113,7 +113,7 @@ impl Elsewhere {
     /// The policy of the first server, and the service that is the other one.
     fn services(&self, there: &FaultServer) -> Services {
         let policy = client::policy(self.schedule.max_retries);
-        let other = Service::new("there", policy.clone()).base_url(&there.url(""));
+        let other = Service::new("there", policy.clone()).base_url(there.url(""));
         let to = if self.same_keys {
             Failover::to("there").same_keys()
         } else {
