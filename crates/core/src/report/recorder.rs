@@ -275,6 +275,10 @@ pub(crate) struct Subject {
     /// The request's method; `None` for an operation that is not HTTP.
     pub(crate) method: Option<Method>,
     /// The port of the request's scheme, which counts if the authority names none; `None` if it is not known.
+    #[cfg_attr(
+        not(feature = "tracing"),
+        expect(dead_code, reason = "only spans show it")
+    )]
     pub(crate) default_port: Option<u16>,
 }
 
