@@ -241,7 +241,8 @@ pub(super) struct Classifiers {
     /// The rules that may hold for a plain success, if there are any.
     success_rules: Option<Arc<SuccessRules>>,
     judges_successes: bool,
-    pub(super) key_header: Option<HeaderName>,
+    /// In a box: few policies have one, and a document may make a policy for each of its rules.
+    pub(super) key_header: Option<Box<HeaderName>>,
     pub(super) quotes_keys: bool,
 }
 
@@ -340,7 +341,11 @@ impl Classifiers {
         self.success_rules = has_any.then(|| Arc::new(successes));
         let mut all = self.list.iter();
         self.judges_successes = all.any(Classify::judges_successes);
-        self.key_header = self.list.iter().find_map(Classify::key_header);
+        self.key_header = self
+            .list
+            .iter()
+            .find_map(Classify::key_header)
+            .map(Box::new);
         let quotes = self.list.iter().find_map(Classify::quotes_keys);
         self.quotes_keys = quotes.unwrap_or_default();
     }

@@ -255,7 +255,7 @@ named! {
              stream (record_body, or reqwest's) that is no longer than replay_limit and was read to its end.";
         NotIdempotent => "not_idempotent",
             "The server may have processed the request already: send an Idempotency-Key header, or set \
-             RetryOverride::idempotent(true) if repeating is safe.";
+             RetryOverride::idempotent(true) if repeating is safe. A failover to another server also needs same_keys.";
         RedirectsUnknown => "redirects_unknown",
             "The request was not processed, but its client may have followed a redirect before: make the client by \
              http_retry::reqwest::build(reqwest::Client::builder(), Policy::default(), retries), or write \

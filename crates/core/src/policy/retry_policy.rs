@@ -99,7 +99,7 @@ impl RetryPolicy {
     #[must_use]
     #[inline]
     pub(crate) fn key_header(&self) -> Option<&HeaderName> {
-        self.0.classifiers.key_header.as_ref()
+        self.0.classifiers.key_header.as_deref()
     }
 
     /// Returns `true` if idempotency keys that a layer makes are sent in quotes.

@@ -84,7 +84,7 @@ async fn lost_or_rolled_back_state_grants_no_second_budget() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_has_forgotten_is_new_to_a_process_that_never_joined() {
+async fn a_store_that_has_forgotten_is_new_to_a_new_process() {
     let store = MemoryStore::new();
     let (fleet, budget) = joined(&store).await;
     let now = TokioClock.now();

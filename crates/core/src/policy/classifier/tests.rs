@@ -302,7 +302,7 @@ impl Predicate for Below {
 }
 
 #[test]
-fn a_success_is_asked_about_by_the_rules_for_its_path_in_their_order() {
+fn a_success_is_judged_by_the_rules_for_its_path_in_order() {
     let rules: [&[&str]; 6] = [
         &["/a/b", "/c"],
         &["/a", "/a/x"],

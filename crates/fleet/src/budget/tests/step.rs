@@ -157,7 +157,7 @@ fn a_process_counts_once_in_a_window_and_for_two() {
 }
 
 #[test]
-fn a_clock_that_steps_back_by_one_window_continues_the_later_one() {
+fn a_clock_one_window_back_continues_the_later_one() {
     let mut store = Memory::default();
     let mut speak = |seq: i64, now: i64| {
         // Each is another process, without a record.

@@ -122,7 +122,7 @@ fn a_reply_in_time_joins_and_a_late_one_does_not() {
 }
 
 #[test]
-fn a_retry_wakes_the_task_of_a_process_alone_once_the_store_may_be_tried() {
+fn a_retry_alone_wakes_the_task_once_the_store_may_be_tried() {
     let mut process = joined(0);
     process.participant.watch(Waker::noop());
     process.asks(1);
