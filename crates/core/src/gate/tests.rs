@@ -51,8 +51,14 @@ struct Admission {
 }
 
 impl Admission {
+    /// A success without a quota is recorded the short way, as an exchange does.
     fn succeeded(mut self, quota: Option<GateQuota>) {
-        self.ends(CallEnd::Succeeded, quota);
+        if quota.is_some() {
+            return self.ends(CallEnd::Succeeded, quota);
+        }
+        if let Some(place) = self.place.take() {
+            self.gate.succeeds(&place, &*self.runtime);
+        }
     }
 
     fn refused(mut self, asked: Option<Duration>, quota: Option<GateQuota>) {
