@@ -90,6 +90,19 @@ fn a_confirmed_refusal_asks_for_the_longer_of_head_and_body() {
 }
 
 #[test]
+fn a_refusal_confirmed_late_extends_no_later_cooldown() {
+    let mut scene = Scene::new();
+    let held = scene.hold_all([ASKED; 4]);
+    scene.now += ASKED;
+    assert_eq!(scene.next(), NextTurn::First);
+    scene.succeed_each(SECOND, 20);
+    while !scene.refuse() {}
+    let cooldown = scene.next();
+    scene.confirm(held[3], Some(600 * SECOND));
+    assert_eq!(scene.next(), cooldown);
+}
+
+#[test]
 fn a_lifted_refusal_takes_its_wish_with_it() {
     let mut scene = Scene::new();
     let [_, _, _, closer] = scene.hold_all([ASKED, ASKED, ASKED, 60 * SECOND]);
