@@ -434,7 +434,8 @@ impl<'a> Outcome<'a> {
         is_silent || self.error_kind().is_some_and(ErrorKind::is_timeout)
     }
 
-    /// Returns this outcome without what it borrows, while its head is elsewhere.
+    /// Returns this outcome without what it borrows, while its head is elsewhere. Of a failed response only the verdict
+    /// then says that it failed.
     #[must_use]
     pub(crate) fn without_head(self) -> Outcome<'static> {
         Outcome {

@@ -174,7 +174,8 @@ impl RetrySession {
             Some(_) => None,
             None => self.refusal_by(evaluation.by, outcome, evaluation.moment),
         };
-        // Refused attempts count separately first; beyond `max_refused`, each counts as a retry.
+        // A limit that callers share, such as a 429, and never a 503. Refused attempts count separately first; beyond
+        // `max_refused`, each counts as a retry.
         if let Some(refusal) = refusal.filter(|_| self.has_refused_left(policy)) {
             let n = self.counts.refusals.saturating_add(1);
             let count = RefusalCount::Separate(n);
