@@ -18,8 +18,7 @@ mod reading;
 pub(crate) use of_reqwest::{boxed, redirect_signs, without_url};
 
 use super::connection;
-use crate::error::BoxError;
-use crate::error::{AttemptTimeout, IncompleteBody, RequestFailed};
+use crate::error::{AttemptTimeout, BoxError, IncompleteBody, RequestFailed};
 use crate::policy::Verdict;
 use crate::{ErrorKind, Outcome, Reach, RetryPolicy};
 use http_retry_core::reading::OutcomeExt;

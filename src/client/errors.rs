@@ -1,8 +1,7 @@
 //! The form in which the layer returns the errors of an inner service and of its response bodies.
 
 use super::error_chain::{boxed, into_box};
-use crate::error::BoxError;
-use crate::error::LayerError;
+use crate::error::{BoxError, LayerError};
 use crate::sealed::Sealed;
 
 /// The form in which the layer returns the errors of an inner service and of its response bodies: [`Boxed`] or

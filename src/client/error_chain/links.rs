@@ -2,8 +2,7 @@
 
 use super::of_hyper;
 use crate::RateLimited;
-use crate::error::BoxError;
-use crate::error::{AttemptTimeout, IncompleteBody};
+use crate::error::{AttemptTimeout, BoxError, IncompleteBody};
 use crate::runtime::Elapsed;
 use std::any::Any;
 use std::error::Error;
