@@ -158,6 +158,34 @@ macro_rules! log {
     ($($line:tt)+) => {};
 }
 
+/// Logs a line with the facts of a request and of its last attempt, between the fields given.
+macro_rules! log_attempt {
+    (
+        ($($level:tt)+), ($subject:ident, $last:ident),
+        { $($before:tt)+ }, { $($after:tt)+ }, $message:literal
+    ) => {
+        log!(
+            $($level)+,
+            {
+                $($before)+,
+                service = &*$subject.service,
+                "http.request.method" = $subject.method.as_ref().map(Method::as_str),
+                "server.address" = $subject.address(),
+                "server.port" = $subject.port(),
+                "http.response.status_code" = $last.and_then(|last| last.status).map(|status| status.as_u16()),
+                "error.type" = $last.and_then(|last| last.error).map(ErrorKind::as_str),
+                "exception.type" = $last.and_then(|last| last.error_type),
+                class = $last.map(|last| last.class.as_str()),
+                reach = $last.map(|last| last.reach.as_str()),
+                rule = $last.and_then(|last| last.rule.as_deref()),
+                row = $last.and_then(|last| last.row.as_deref()),
+                $($after)+
+            },
+            $message
+        )
+    };
+}
+
 pub(crate) fn log_retry(
     level: RetryLevel,
     call: u64,
@@ -166,21 +194,10 @@ pub(crate) fn log_retry(
     last: Option<&AttemptReport>,
     max_attempts: Option<u64>,
 ) {
-    log!(
-        at level,
+    log_attempt!(
+        (at level), (subject, last),
+        { call },
         {
-            call,
-            service = &*subject.service,
-            "http.request.method" = subject.method.as_ref().map(Method::as_str),
-            "server.address" = subject.address(),
-            "server.port" = subject.port(),
-            "http.response.status_code" = last.and_then(|last| last.status).map(|status| status.as_u16()),
-            "error.type" = last.and_then(|last| last.error).map(ErrorKind::as_str),
-            "exception.type" = last.and_then(|last| last.error_type),
-            class = last.map(|last| last.class.as_str()),
-            reach = last.map(|last| last.reach.as_str()),
-            rule = last.and_then(|last| last.rule.as_deref()),
-            row = last.and_then(|last| last.row.as_deref()),
             took_ms = last.map(|last| millis(last.took)),
             "http.request.resend_count" = paid.retry(),
             max_attempts,
@@ -210,23 +227,10 @@ pub(crate) fn log_stop(call: u64, subject: &Subject, report: &RetryReport) {
         return;
     }
     let last = report.attempts().last();
-    log!(
-        WARN,
+    log_attempt!(
+        (WARN), (subject, last),
+        { call, stop = report.stop().as_str(), stopped_by = report.stopped_by() },
         {
-            call,
-            stop = report.stop().as_str(),
-            stopped_by = report.stopped_by(),
-            service = &*subject.service,
-            "http.request.method" = subject.method.as_ref().map(Method::as_str),
-            "server.address" = subject.address(),
-            "server.port" = subject.port(),
-            "http.response.status_code" = last.and_then(|last| last.status).map(|status| status.as_u16()),
-            "error.type" = last.and_then(|last| last.error).map(ErrorKind::as_str),
-            "exception.type" = last.and_then(|last| last.error_type),
-            class = last.map(|last| last.class.as_str()),
-            reach = last.map(|last| last.reach.as_str()),
-            rule = last.and_then(|last| last.rule.as_deref()),
-            row = last.and_then(|last| last.row.as_deref()),
             "http.request.resend_count" = (retries > 0).then_some(retries),
         },
         "stopped without success"
