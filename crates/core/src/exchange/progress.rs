@@ -4,7 +4,7 @@
 use super::engine::Engine;
 use super::gates::{HeldPermit, joined_gate_key};
 use super::head::{Head, Kept};
-use super::retry::{Awaited, CutAttempt, Limit, Moved};
+use super::retry::{Awaited, CutAttempt, Limit, UndoMove};
 use super::settings::Unsaved;
 use super::todo::{BodyNeed, End, Ending, EndsWith, ErrorFacts, Found, Todo};
 use super::{Exchange, signs_of};
@@ -68,9 +68,9 @@ pub(super) struct Progress {
     broken: Option<Box<ErrorBody>>,
     /// The attempt that was cut, until it is decided what follows.
     pub(super) cut: Option<Box<CutAttempt>>,
-    /// The retry that is scheduled, and the service that it leaves.
+    /// The retry that is scheduled, and the way back to the service that it leaves.
     pub(super) paid: Option<Box<PaidRetry>>,
-    pub(super) moved_from: Option<Box<dyn Moved>>,
+    pub(super) undo_move: Option<UndoMove>,
     /// The time for which the gate stays shut, if that ended the request.
     pub(super) shut_for: Option<Duration>,
 }
@@ -153,7 +153,7 @@ impl Exchange {
             broken: None,
             cut: None,
             paid: None,
-            moved_from: None,
+            undo_move: None,
             shut_for: None,
             engine,
             route,
@@ -185,7 +185,7 @@ impl Progress {
 
     /// Spends the tokens of a retry, and reports the start of the attempt.
     pub(super) fn attempt(&mut self, outer: Option<&AttemptHandle>) -> Attempt {
-        self.moved_from = None;
+        self.undo_move = None;
         if let Some(paid) = self.paid.take() {
             paid.commit();
             self.recorder.retry_sent();

@@ -3,7 +3,7 @@
 use super::head::{Head, Kept};
 use super::progress::Progress;
 use super::todo::{BodyNeed, Changes, Todo};
-use crate::budget::{PaidRetry, PaymentResult, PendingRetry, RetryBudget};
+use crate::budget::{PaidRetry, PaymentResult, PendingRetry};
 use crate::gate::{GateKey, GateWait};
 use crate::policy::bodies::BodyPart;
 use crate::policy::framing::frame_body;
@@ -12,10 +12,10 @@ use crate::policy::outcome::ext::OutcomeExt;
 use crate::policy::session::Decision;
 use crate::policy::session::ext::SessionExt;
 use crate::policy::session::plan::Server;
-use crate::policy::{Attempt, ErrorBody, ErrorKind, Outcome, RetryPlan, RetrySession, StopReason};
-use crate::report::{Subject, TextCut};
+use crate::policy::{Attempt, ErrorBody, ErrorKind, Outcome, RetryPlan, StopReason};
+use crate::report::TextCut;
 use crate::route::failover::is_same_server;
-use crate::route::{Rebase, RequestHead, Route};
+use crate::route::{Rebase, RequestHead};
 use http::HeaderMap;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -333,11 +333,14 @@ impl Progress {
 
     /// Undoes a failover that was not sent: the request ends at the service of its last attempt.
     fn roll_back(&mut self) {
-        if let Some(moved) = self.moved_from.take() {
-            moved.undo(self);
+        if let Some(undo) = self.undo_move.take() {
+            undo(self);
         }
     }
 }
+
+/// Takes a request back to the service that it leaves, if its failover is not sent.
+pub(super) type UndoMove = Box<dyn FnOnce(&mut Progress) + Send + Sync>;
 
 /// The steps of a failover.
 #[derive(Clone, Copy)]
@@ -353,29 +356,6 @@ impl FailoverSteps {
         resolve: |progress, can_move| progress.resolve_services(can_move),
         begin: |progress, to| progress.move_to(to),
     };
-}
-
-/// A failover that was not sent yet.
-pub(super) trait Moved: Send + Sync {
-    /// Takes the request back to the service that it leaves.
-    fn undo(self: Box<Self>, progress: &mut Progress);
-}
-
-/// The service that a request leaves.
-struct MovedFrom {
-    route: Arc<Route>,
-    session: RetrySession,
-    budget: RetryBudget,
-    subject: Subject,
-}
-
-impl Moved for MovedFrom {
-    fn undo(self: Box<Self>, progress: &mut Progress) {
-        progress.session = self.session;
-        progress.budget = self.budget;
-        progress.recorder.undo_move(self.subject);
-        progress.route = self.route;
-    }
 }
 
 impl Progress {
@@ -395,11 +375,15 @@ impl Progress {
         let session = self.session.moved_to(route.policy().clone(), now);
         let name = route.name().cloned().unwrap_or_default();
         let budget = self.engine.budget_of(&route, || Arc::clone(&name));
-        self.moved_from = Some(Box::new(MovedFrom {
-            session: std::mem::replace(&mut self.session, session),
-            budget: std::mem::replace(&mut self.budget, budget),
-            subject: self.recorder.moved_to(name, &rebase.to),
-            route: std::mem::replace(&mut self.route, route),
+        let session = std::mem::replace(&mut self.session, session);
+        let budget = std::mem::replace(&mut self.budget, budget);
+        let subject = self.recorder.moved_to(name, &rebase.to);
+        let route = std::mem::replace(&mut self.route, route);
+        self.undo_move = Some(Box::new(|progress| {
+            progress.session = session;
+            progress.budget = budget;
+            progress.recorder.undo_move(subject);
+            progress.route = route;
         }));
         Some(rebase)
     }
