@@ -470,10 +470,14 @@ impl Exchange {
     /// Counts a success in the budget of its service.
     #[inline(always)]
     fn deposit(&self) {
-        match (&self.budget, self.engine().budgets_of(&self.route)) {
-            (Some(budget), _) | (None, Budgets::One(budget)) => budget.deposit(self.started),
-            (None, Budgets::PerService(_)) => {}
-        }
+        let budget = match &self.budget {
+            Some(budget) => budget,
+            None => match self.engine().budgets_of(&self.route) {
+                Budgets::One(budget) => budget,
+                Budgets::PerService(_) => return,
+            },
+        };
+        budget.deposit(self.started);
     }
 
     /// Finds the budget of the request's service, and returns `true` if the gate lets the first attempt go at once.
