@@ -34,8 +34,10 @@ pub struct CopyJudge {
     subject: Subject,
     budget: RetryBudget,
     started: Duration,
-    /// The number of the call, if anybody observes it, and that of the attempt.
-    numbers: (Option<u64>, u32),
+    /// The number of the call, if anybody observes it.
+    call: Option<u64>,
+    /// The number of the attempt.
+    number: u32,
     /// `true` if no retry layer counts a success.
     is_alone: bool,
 }
@@ -89,7 +91,8 @@ impl CopyJudge {
             is_wanted: overrides.is_none_or(RetryOverride::may_hedge),
             gate: terms.gate_key,
             budget: engine.budget_of(&route, || Arc::clone(&subject.service)),
-            numbers: (terms.call, terms.number),
+            call: terms.call,
+            number: terms.number,
             is_alone: terms.is_alone,
             subject,
             started,
@@ -161,9 +164,8 @@ impl CopyJudge {
     }
 
     fn tell(&self, at: Duration, kind: RetryEventKind<'_>) {
-        let (call, _) = self.numbers;
         self.subject
-            .emit(&self.engine.observers, (call, None), at, kind);
+            .emit(&self.engine.observers, (self.call, None), at, kind);
     }
 
     /// Judges the result of a copy by the head of its response; an error has none. Returns also what its gate is to
@@ -222,9 +224,8 @@ impl PaidCopy {
         judge.attempt.copy_sent();
         // Also for an outer attempt, which may have no handle here.
         mark::sent();
-        let (_, attempt) = judge.numbers;
         let kind = RetryEventKind::HedgeSent {
-            attempt,
+            attempt: judge.number,
             copy: self.number,
             after: now.saturating_sub(judge.started),
         };
@@ -243,7 +244,7 @@ impl PaidCopy {
         let judge = &self.judge;
         let now = judge.runtime().now();
         let (copy, after) = (self.number, now.saturating_sub(judge.started));
-        let (_, attempt) = judge.numbers;
+        let attempt = judge.number;
         let kind = if has_won {
             RetryEventKind::HedgeWon {
                 attempt,
