@@ -4,7 +4,7 @@
 //! says. A program that only retries by hand needs a [`RetryPolicy`](crate::policy::RetryPolicy) and a
 //! [`RetryBudget`](crate::budget::RetryBudget), and nothing from here.
 //!
-//! What others than adapters build on is in [`reading`](crate::reading), [`settings`](crate::settings),
+//! Others than adapters build on [`reading`](crate::reading), [`settings`](crate::settings),
 //! [`sharing`](crate::sharing), [`hedging`](crate::hedging) and [`downloads`](crate::downloads).
 
 pub use crate::attempt::mark::follows_no_redirects;

@@ -217,7 +217,7 @@ impl RateLimited {
     }
 }
 
-/// What is added to a time that is rounded to tenths of a second.
+/// Half of the unit that a time is rounded to.
 const HALF_A_TENTH: Duration = Duration::from_millis(50);
 
 impl fmt::Display for RateLimited {

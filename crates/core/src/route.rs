@@ -51,7 +51,7 @@ pub struct Route {
     pub(crate) budgets: ByName<RetryBudget>,
     /// The services named by the policy's failovers.
     pub(crate) destinations: ByName<Destination>,
-    /// How a request goes to them; `None` without one, so that a program that names none is spared the code.
+    /// The steps to them; `None` without one, so that a program that names none is spared the code.
     pub(crate) failover: Option<FailoverSteps>,
     /// The observer named by the policy's `dead_letter`.
     pub(crate) dead_letters: ByName<Arc<dyn DeadLetters>>,

@@ -89,9 +89,9 @@ impl Gate {
 /// The tokens of a budget that does not belong to this process alone: in a store, in shared memory, or in another
 /// budget.
 ///
-/// Pass it to [`BudgetExt::with_account`]. Amounts are in millionths of a token,
-/// and times are those of [`Runtime::now`]. All methods may be called from many threads at once and must return soon: a
-/// round trip belongs into the future of [`ask`](Self::ask).
+/// Pass it to [`BudgetExt::with_account`]. Amounts are in millionths of a token, and times are those of
+/// [`Runtime::now`]. All methods may be called from many threads at once and must return soon: a round trip belongs into
+/// the future of [`ask`](Self::ask).
 ///
 /// ```
 /// use http_retry::RetryBudget;
@@ -195,8 +195,7 @@ impl fmt::Debug for AccountReply {
 /// The receiver of a gate's reports, which shares one of its keys with other processes.
 ///
 /// All methods but [`wake`](Self::wake) are called with the key's lock held: they must return soon, and must not use
-/// the key's [`KeyGate`]. The peer is dropped once another key takes its key's slot, or the gate
-/// is gone.
+/// the key's [`KeyGate`]. The peer is dropped once another key takes its key's slot, or the gate is gone.
 ///
 /// ```
 /// use http_retry::gate::Gate;

@@ -42,8 +42,8 @@ pub trait GateExt: Sealed {
     fn key_text(&self, call: &GatedCall<'_>) -> Option<String>;
 
     /// Creates the peer of a shared key, if this is its first call. Call it for calls that do not go at once; the first
-    /// call of a shared key never does. `name` and `part` are those of [`with_peers`](Self::with_peers); `longest` is the longest pause for
-    /// which the call would wait.
+    /// call of a shared key never does. `name` and `part` are those of [`with_peers`](Self::with_peers); `longest` is the
+    /// longest pause for which the call would wait.
     fn share_key(
         &self,
         key: GateKey,
