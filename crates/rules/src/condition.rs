@@ -365,9 +365,7 @@ impl Test {
             | Self::Idempotent(_) => true,
         }
     }
-}
 
-impl Test {
     /// Returns the starts of the paths that it holds for, or none if it may hold for any path.
     fn path_starts(&self) -> Vec<&str> {
         match self {
