@@ -1,5 +1,5 @@
 //! The blocks of code of the README and of the cookbook, each built in a package that has exactly the dependencies that
-//! its page lists.
+//! its page lists. Programs that no other test runs, since they call a server or need a crate of their own, run here.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -10,10 +10,13 @@
 
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::{env, fs};
+use tokio::io::{AsyncBufReadExt, BufReader};
 use toml::{Table, Value};
+use wiremock::matchers::{any, path};
+use wiremock::{Mock, MockServer, ResponseTemplate};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -22,8 +25,7 @@ type Package<'a> = (&'a str, BTreeMap<String, String>);
 
 #[test]
 fn each_block_of_the_readme_builds_with_a_list_of_its_own() {
-    let page = fs::read_to_string(Path::new(ROOT).join("README.md")).unwrap();
-    assert_each_block_builds(&[("readme".to_owned(), page)]);
+    assert_each_block_builds(&[("readme".to_owned(), read("README.md"))]);
 }
 
 #[test]
@@ -37,6 +39,142 @@ fn each_recipe_builds_with_the_dependencies_that_it_lists() {
     let pages: Vec<_> = pages.collect();
     assert!(pages.len() >= 16);
     assert_each_block_builds(&pages);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_clients_of_the_readme_get_the_answer_after_a_503() {
+    let page = read("README.md");
+    let programs = named("readme", &page).into_iter();
+    let programs = programs.filter(|(_, program)| program.contains("fn main"));
+    let printed = ["Hello!\n", "200 OK\n"];
+    let rows: Vec<_> = programs.zip(blocks(&page, "toml")).zip(printed).collect();
+    assert_eq!(rows.len(), printed.len());
+    for (((name, program), list), printed) in rows {
+        let server = fails_first(ResponseTemplate::new(200).set_body_string("Hello!")).await;
+        let at = server.address().to_string();
+        let program = replace(&program, &[("localhost:8080", &at)]);
+        let output = Command::new(program_of(list, &name, &program))
+            .output()
+            .unwrap();
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            printed,
+            "{output:?}"
+        );
+        assert_eq!(server.received_requests().await.unwrap().len(), 2, "{name}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_recipe_llm_prints_the_answer_after_a_503() {
+    let answer = serde_json::json!({"choices": [{"message": {"content": "Light scatters."}}]});
+    let server = fails_first(ResponseTemplate::new(200).set_body_json(answer)).await;
+    let (list, name, program) = recipe("llm");
+    let output = Command::new(program_of(&list, &name, &program))
+        .env("LLM_URL", server.uri())
+        .env("LLM_KEY", "key")
+        .output()
+        .unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "Light scatters.\n",
+        "{output:?}"
+    );
+    let report = String::from_utf8_lossy(&output.stderr);
+    assert!(report.contains("2 attempts"), "{report}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_recipe_axum_answers_in_the_time_of_its_caller() {
+    let orders = MockServer::start().await;
+    let late = ResponseTemplate::new(200).set_delay(std::time::Duration::from_secs(3_600));
+    let late = Mock::given(path("/orders/8")).respond_with(late);
+    late.mount(&orders).await;
+    mount_failure_first(
+        &orders,
+        ResponseTemplate::new(200).set_body_string("an order"),
+    )
+    .await;
+    let (list, name, program) = recipe("axum");
+    let at = orders.address().to_string();
+    let program = replace(
+        &program,
+        &[
+            ("orders.internal:8080", &at),
+            ("127.0.0.1:3000", "127.0.0.1:0"),
+            (
+                "    axum::serve",
+                "    println!(\"{}\", listener.local_addr()?);\n    axum::serve",
+            ),
+        ],
+    );
+    let mut handler = tokio::process::Command::new(program_of(&list, &name, &program))
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut printed = BufReader::new(handler.stdout.take().unwrap()).lines();
+    let at = printed.next_line().await.unwrap().unwrap();
+    for (order, time, expected) in [(7, "60000", (200, "an order")), (8, "100", (504, ""))] {
+        let request = reqwest::Client::new().get(format!("http://{at}/orders/{order}"));
+        let response = request.header("x-timeout-ms", time).send().await.unwrap();
+        let status = response.status().as_u16();
+        let text = response.text().await.unwrap();
+        assert_eq!((status, &*text), expected, "order {order}");
+    }
+    let sent = orders.received_requests().await.unwrap();
+    let sent = sent
+        .iter()
+        .filter(|request| request.url.path() == "/orders/7");
+    assert_eq!(sent.count(), 2);
+}
+
+/// A server that answers a 503, and from then on so.
+async fn fails_first(answer: ResponseTemplate) -> MockServer {
+    let server = MockServer::start().await;
+    mount_failure_first(&server, answer).await;
+    server
+}
+
+async fn mount_failure_first(server: &MockServer, answer: ResponseTemplate) {
+    let failure = Mock::given(any()).respond_with(ResponseTemplate::new(503));
+    failure.up_to_n_times(1).mount(server).await;
+    let answer = Mock::given(any()).respond_with(answer);
+    answer.mount(server).await;
+}
+
+/// The list of a recipe, and its program with a name.
+fn recipe(page: &str) -> (String, String, String) {
+    let text = read(&format!("src/docs/cookbook/{page}.md"));
+    let list = blocks(&text, "toml")[0].to_owned();
+    let (name, program) = named(page, &text).remove(0);
+    (list, name, program)
+}
+
+/// The program with other texts in the place of those, each of which it must have.
+fn replace(program: &str, texts: &[(&str, &str)]) -> String {
+    texts
+        .iter()
+        .fold(program.to_owned(), |program, (old, new)| {
+            assert!(program.contains(old), "{old} is not in\n{program}");
+            program.replace(old, new)
+        })
+}
+
+/// Builds a program in a package with this list, and returns where it is.
+fn program_of(list: &str, name: &str, program: &str) -> PathBuf {
+    let programs = BTreeMap::from([(name.to_owned(), program.to_owned())]);
+    let folder = package(&format!("run_{name}"), list, &programs);
+    let (messages, log) = cargo("build", &folder);
+    let built = messages
+        .iter()
+        .filter(|line| line["target"]["name"] == name);
+    let mut built = built.filter_map(|line| line["executable"].as_str());
+    built.next().unwrap_or_else(|| panic!("{log}")).into()
+}
+
+fn read(file: &str) -> String {
+    fs::read_to_string(Path::new(ROOT).join(file)).unwrap()
 }
 
 /// Builds every block of each page with every list of that page: one list must suffice for a block, and each list must
@@ -97,10 +235,18 @@ fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
 
 /// Builds the programs of a package, and returns the first error of each that does not build.
 fn build(page: &str, number: usize, (list, programs): Package<'_>) -> BTreeMap<String, String> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{page}{number}"));
+    check(
+        &package(&format!("{page}{number}"), list, &programs),
+        &programs,
+    )
+}
+
+/// Writes a package of these programs with this list.
+fn package(folder: &str, list: &str, programs: &BTreeMap<String, String>) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
     let _ = fs::remove_dir_all(folder.join("src"));
     fs::create_dir_all(folder.join("src/bin")).unwrap();
-    for (name, program) in &programs {
+    for (name, program) in programs {
         let end = if program.contains("fn main") {
             ""
         } else {
@@ -116,7 +262,7 @@ fn build(page: &str, number: usize, (list, programs): Package<'_>) -> BTreeMap<S
         folder.join("Cargo.lock"),
     )
     .unwrap();
-    check(&folder, &programs)
+    folder
 }
 
 /// A package outside of the workspace, with this list, and with http-retry as it is here.
@@ -138,19 +284,17 @@ fn manifest(list: &str) -> String {
     let package = package.map(|(key, value)| (key.to_owned(), value.into()));
     manifest.insert("package".to_owned(), Table::from_iter(package).into());
     manifest.insert("workspace".to_owned(), Table::new().into());
-    let workspace: Table = fs::read_to_string(Path::new(ROOT).join("Cargo.toml"))
-        .unwrap()
-        .parse()
-        .unwrap();
+    let workspace: Table = read("Cargo.toml").parse().unwrap();
     // With the same profile, what the workspace has built need not be built again.
     manifest.insert("profile".to_owned(), workspace["profile"].clone());
     manifest.to_string()
 }
 
-fn check(folder: &Path, programs: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+/// Calls cargo in a package, and returns its messages, and its log.
+fn cargo(verb: &str, folder: &Path) -> (Vec<Json>, String) {
     let output = Command::new(env::var("CARGO").expect("cargo runs this test"))
         .args([
-            "check",
+            verb,
             "--offline",
             "--bins",
             "--keep-going",
@@ -164,11 +308,17 @@ fn check(folder: &Path, programs: &BTreeMap<String, String>) -> BTreeMap<String,
         .current_dir(folder)
         .output()
         .unwrap();
-    let log = String::from_utf8(output.stderr).unwrap();
+    let messages = String::from_utf8(output.stdout).unwrap();
+    let messages = messages.lines().map(serde_json::from_str);
+    let messages = messages.collect::<Result<_, _>>().unwrap();
+    (messages, String::from_utf8(output.stderr).unwrap())
+}
+
+fn check(folder: &Path, programs: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let (messages, log) = cargo("check", folder);
     let mut errors = BTreeMap::new();
     let mut built = 0;
-    for line in String::from_utf8(output.stdout).unwrap().lines() {
-        let line: Json = serde_json::from_str(line).unwrap();
+    for line in messages {
         let name = line["target"]["name"].as_str().unwrap_or_default();
         if !programs.contains_key(name) {
             continue;
