@@ -72,25 +72,28 @@ impl RetrySession {
         });
     }
 
-    /// Judges the end of an attempt, a response's head or an error, in place. `judged` is a classifier's verdict on it, if
-    /// there is one already.
+    /// Judges the end of an attempt, a response's head or an error, in place. `verdict` is that of a classifier, if there
+    /// is one already.
     pub(crate) fn judge_end(
         &mut self,
         outcome: &mut Outcome<'_>,
-        judged: Option<Verdict>,
+        verdict: Option<Verdict>,
         moment: Moment,
     ) -> Decision {
-        if let Some(verdict) = judged {
-            *outcome = outcome.judged(verdict);
-            let judged = *outcome;
+        if let Some(verdict) = verdict {
+            let judged = outcome.judged(verdict);
+            *outcome = judged;
             return self.judge_head(outcome, Some(judged), moment);
         }
         if outcome.is_misdirected() && !self.counts.misdirected {
             *outcome = outcome.on_another_connection();
         }
         // A classifier that reads bodies runs once, after the read: it must not judge by the head alone.
-        let judged = !self.policy.reads_body(outcome);
-        let judged = judged.then(|| self.policy.classify(*outcome));
+        let judged = if self.policy.reads_body(outcome) {
+            None
+        } else {
+            Some(self.policy.classify(*outcome))
+        };
         self.judge_head(outcome, judged, moment)
     }
 
@@ -128,12 +131,12 @@ impl RetrySession {
         moment: Moment,
     ) -> Decision {
         let by_head = judged.unwrap_or(*outcome);
-        let needs_body = |judged: &Outcome<'_>| {
-            self.needs_body(judged) || self.body_may_rule_out_retry(judged, moment)
-        };
-        let judged = judged.filter(|judged| !needs_body(judged));
-        let needs_body = judged.is_none();
-        *outcome = judged.unwrap_or(*outcome);
+        let needs_body = judged.is_none()
+            || self.needs_body(&by_head)
+            || self.body_may_rule_out_retry(&by_head, moment);
+        if !needs_body {
+            *outcome = by_head;
+        }
         let bytes = self.whole_responses();
         let ends = |outcome: &Outcome<'_>| {
             let head = outcome.status().zip(outcome.headers());
