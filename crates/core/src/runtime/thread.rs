@@ -2,8 +2,8 @@
 
 use super::Sleep;
 use std::cell::Cell;
-use std::future::Future;
-use std::pin::{Pin, pin};
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
@@ -16,10 +16,16 @@ pub type Clock = fn() -> Duration;
 /// `Duration::MAX` never completes.
 #[must_use]
 pub fn thread_sleep(clock: Clock, duration: Duration) -> Sleep {
-    Box::pin(Timer {
-        clock,
-        until: clock().checked_add(duration),
-    })
+    let until = clock().checked_add(duration);
+    Box::pin(poll_fn(move |_| match until {
+        Some(until) if until <= clock() => Poll::Ready(()),
+        Some(until) => {
+            let next = NEXT.get().map_or(until, |next| next.min(until));
+            NEXT.set(Some(next));
+            Poll::Pending
+        }
+        None => Poll::Pending,
+    }))
 }
 
 /// Blocks the thread until a future completes. It sleeps until the future is woken or the next [`thread_sleep`] in it
@@ -58,28 +64,6 @@ thread_local! {
     static NEXT: Cell<Option<Duration>> = const { Cell::new(None) };
 }
 
-/// A wait until a time; `None` never comes.
-struct Timer {
-    clock: Clock,
-    until: Option<Duration>,
-}
-
-impl Future for Timer {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        let Some(until) = self.until else {
-            return Poll::Pending;
-        };
-        if until <= (self.clock)() {
-            return Poll::Ready(());
-        }
-        let next = NEXT.get().map_or(until, |next| next.min(until));
-        NEXT.set(Some(next));
-        Poll::Pending
-    }
-}
-
 struct Unpark(Thread);
 
 impl Wake for Unpark {
@@ -114,7 +98,7 @@ mod tests {
         thread::spawn(move || receive.recv().unwrap().wake());
         let mut hour = thread_sleep(clock, Duration::from_secs(3_600));
         let mut polled = 0;
-        let woken = std::future::poll_fn(|cx| {
+        let woken = poll_fn(|cx| {
             assert!(hour.as_mut().poll(cx).is_pending());
             polled += 1;
             if polled == 1 {
@@ -130,7 +114,7 @@ mod tests {
     #[test]
     fn a_call_that_blocks_within_a_wait_leaves_the_wait_alone() {
         let mut wait = thread_sleep(clock, Duration::from_millis(3));
-        let both = std::future::poll_fn(|cx| {
+        let both = poll_fn(|cx| {
             let polled = wait.as_mut().poll(cx);
             block_on(clock, async {});
             polled
