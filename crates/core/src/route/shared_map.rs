@@ -30,16 +30,10 @@ pub struct SharedMap<T> {
 
 #[derive(Clone)]
 enum Node<T> {
-    /// A few entries, of which all have the same bits on the way here.
-    Leaf(Arc<Vec<Entry<T>>>),
+    /// A few keys and their values, of which all have the same bits on the way here.
+    Leaf(Arc<Vec<(Arc<str>, T)>>),
     /// The nodes for each value of the next bits.
     Branch(Arc<[Node<T>; WIDTH]>),
-}
-
-#[derive(Clone)]
-struct Entry<T> {
-    key: Arc<str>,
-    value: T,
 }
 
 /// The nodes of a branch: one for each value of [`BITS`] bits.
@@ -61,8 +55,8 @@ impl<T> SharedMap<T> {
                     depth = depth.saturating_add(BITS);
                 }
                 Node::Leaf(entries) => {
-                    let found = entries.iter().find(|entry| *entry.key == *key);
-                    return found.map(|entry| &entry.value);
+                    let found = entries.iter().find(|(known, _)| **known == *key);
+                    return found.map(|(_, value)| value);
                 }
             }
         }
@@ -77,13 +71,13 @@ impl<T> SharedMap<T> {
     /// Returns all keys and values in the order of the keys.
     #[must_use]
     pub fn in_order(&self) -> Vec<(&Arc<str>, &T)> {
-        let all = self.entries().map(|entry| (&entry.key, &entry.value));
+        let all = self.entries().map(|(key, value)| (key, value));
         let mut all: Vec<_> = all.collect();
         all.sort_unstable_by_key(|(key, _)| *key);
         all
     }
 
-    fn entries(&self) -> impl Iterator<Item = &Entry<T>> {
+    fn entries(&self) -> impl Iterator<Item = &(Arc<str>, T)> {
         let mut nodes = vec![&self.root];
         let leaves = std::iter::from_fn(move || {
             loop {
@@ -102,12 +96,12 @@ impl<T: Clone> SharedMap<T> {
     pub fn insert(&mut self, key: Arc<str>, value: T) -> Option<T> {
         let hash = self.hasher.hash(key.as_bytes());
         let entries = self.leaf(hash)?;
-        match entries.iter_mut().find(|entry| entry.key == key) {
-            Some(entry) => Some(std::mem::replace(&mut entry.value, value)),
+        match entries.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, before)) => Some(std::mem::replace(before, value)),
             None => {
                 // Most maps have many leaves of few entries each, so room to spare would take more than the entries.
                 entries.reserve_exact(1);
-                entries.push(Entry { key, value });
+                entries.push((key, value));
                 None
             }
         }
@@ -123,8 +117,8 @@ impl<T: Clone> SharedMap<T> {
         }
         let entries = self.leaf(self.hasher.hash(key.as_bytes()));
         let mut entries = entries.into_iter().flatten();
-        if let Some(entry) = entries.find(|entry| *entry.key == *key) {
-            change(&mut entry.value);
+        if let Some((_, value)) = entries.find(|(known, _)| **known == *key) {
+            change(value);
         }
     }
 
@@ -133,13 +127,13 @@ impl<T: Clone> SharedMap<T> {
         // Nothing is copied for a text that is not there.
         self.get(key)?;
         let entries = self.leaf(self.hasher.hash(key.as_bytes()))?;
-        let index = entries.iter().position(|entry| *entry.key == *key)?;
-        Some(entries.swap_remove(index).value)
+        let index = entries.iter().position(|(known, _)| **known == *key)?;
+        Some(entries.swap_remove(index).1)
     }
 
     /// Returns the leaf of a hash, after copying what other maps share of the way to it. It is never `None`: a branch has
     /// a node for each value of the bits.
-    fn leaf(&mut self, hash: u64) -> Option<&mut Vec<Entry<T>>> {
+    fn leaf(&mut self, hash: u64) -> Option<&mut Vec<(Arc<str>, T)>> {
         let (mut node, mut depth) = (&mut self.root, 0);
         loop {
             match node {
@@ -157,10 +151,10 @@ impl<T: Clone> SharedMap<T> {
 }
 
 /// Returns a branch with these entries, at a depth of so many bits.
-fn split<T: Clone>(entries: &[Entry<T>], depth: u32, hasher: NameHasher) -> Node<T> {
+fn split<T: Clone>(entries: &[(Arc<str>, T)], depth: u32, hasher: NameHasher) -> Node<T> {
     let leaf = |number| {
         let own = entries.iter();
-        let own = own.filter(|entry| index(hasher.hash(entry.key.as_bytes()), depth) == number);
+        let own = own.filter(|(key, _)| index(hasher.hash(key.as_bytes()), depth) == number);
         Node::Leaf(Arc::new(own.cloned().collect()))
     };
     Node::Branch(Arc::new(std::array::from_fn(leaf)))
