@@ -63,7 +63,7 @@ fn call(
             // At the gate, for a fleet, or for the time of the retry.
             Todo::Wait | Todo::Ask => block_on(|cx| exchange.poll_wait(cx, true)),
             // These responses have no bodies: there is nothing to judge, and nothing to read before a retry.
-            Todo::Read(_) => {
+            Todo::Read { .. } => {
                 let head = last.as_ref().ok();
                 let head = head.map(|response| (response.status(), response.headers()));
                 exchange.read(&request, head, Found::Nothing)

@@ -200,7 +200,7 @@ impl<C: Client> Call<C> {
         let kind = self.exchange.error_kind();
         let todo = self.exchange.prepare(&mut self.saved, has_response);
         // Only if a retry follows: it would go over the same dead connection. Otherwise the client is left alone.
-        if matches!(todo, Todo::Wait | Todo::Read(_)) {
+        if matches!(todo, Todo::Wait | Todo::Read { .. }) {
             match self.held.last() {
                 Some(Err(error)) if kind.is_some_and(ErrorKind::is_of_connection) => {
                     client.leave_connection(self.exchange.policy(), Some(error));

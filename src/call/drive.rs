@@ -56,7 +56,7 @@ pub(crate) fn carry_on<C: Sends>(
                     }
                 }
                 Todo::Wait | Todo::Ask => poll_fn(|cx| call.poll_wait(cx)).await,
-                Todo::Read(need) => match call.begin_read(need) {
+                Todo::Read { part, until } => match call.begin_read(part, until) {
                     Ok(()) => poll_fn(|cx| call.poll_read(&mut client, cx)).await,
                     Err(todo) => todo,
                 },

@@ -6,13 +6,16 @@ use crate::StopReason;
 use crate::client::responses::Responses;
 use crate::error::LayerError;
 use crate::runtime::Sleep;
-use http_retry_core::adapter::{BodyNeed, BodyPart, Found, Inspected, Todo};
+use http_retry_core::adapter::{BodyPart, Found, Inspected, Todo};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 /// A response of which a part is being read.
 pub(super) struct BodyRead<C: Client> {
     response: OpenResponse<C>,
-    need: BodyNeed,
+    part: BodyPart,
+    /// The time by which the read is over.
+    until: Duration,
     /// The number of bytes that a probe has seen, or that were read and dropped.
     seen: usize,
     /// Made once the body keeps the call waiting.
@@ -25,18 +28,19 @@ impl<C: Client> Call<C> {
     /// # Errors
     ///
     /// The todo to carry out instead, if there is nothing to read.
-    pub(crate) fn begin_read(&mut self, need: BodyNeed) -> Result<(), Todo> {
-        let is_rest = matches!(need.part, BodyPart::Rest(_));
+    pub(crate) fn begin_read(&mut self, part: BodyPart, until: Duration) -> Result<(), Todo> {
+        let is_rest = matches!(part, BodyPart::Rest(_));
         if is_rest && self.exchange.has_deadline() && !C::Responses::GIVES_BACK {
             return Err(Todo::Wait);
         }
-        let is_late = need.until <= self.exchange.engine().runtime.now();
-        let is_probe = matches!(need.part, BodyPart::Probe(_));
+        let is_late = until <= self.exchange.engine().runtime.now();
+        let is_probe = matches!(part, BodyPart::Probe(_));
         match self.held.take().into_last() {
             Some(Ok(response)) if !(is_probe && is_late) => {
                 self.held = Held::Reading(Box::new(BodyRead {
                     response: response.into(),
-                    need,
+                    part,
+                    until,
                     seen: 0,
                     timer: None,
                 }));
@@ -44,7 +48,7 @@ impl<C: Client> Call<C> {
             }
             Some(result) => {
                 let head = result.as_ref().ok().and_then(C::Responses::head);
-                let todo = match (&need.part, &result) {
+                let todo = match (&part, &result) {
                     (BodyPart::Start(_), Err(error)) => {
                         let kind = self.exchange.error_kind();
                         let text = C::error_text(self.exchange.policy(), error, kind);
@@ -68,14 +72,15 @@ impl<C: Client> Call<C> {
         };
         let BodyRead {
             response,
-            need,
+            part,
+            until,
             seen,
             timer,
         } = &mut **read;
-        let end = match C::Responses::poll_read(response, &mut need.part, seen, cx) {
+        let end = match C::Responses::poll_read(response, part, seen, cx) {
             Poll::Ready(end) => end,
             Poll::Pending => {
-                let timer = timer.get_or_insert_with(|| self.exchange.sleep(need.until));
+                let timer = timer.get_or_insert_with(|| self.exchange.sleep(*until));
                 ready!(timer.as_mut().poll(cx));
                 Inspected::TimeIsUp
             }
@@ -89,8 +94,8 @@ impl<C: Client> Call<C> {
     /// Takes a response of which a part was read.
     fn has_read(&mut self, client: &mut C, read: BodyRead<C>, end: Inspected) -> Todo {
         let (exchange, saved) = (&mut self.exchange, &self.saved);
-        let BodyRead { response, need, .. } = read;
-        if let BodyPart::Rest(_) = need.part {
+        let BodyRead { response, part, .. } = read;
+        if let BodyPart::Rest(_) = part {
             // The deadline may pass before the retry is sent, and the caller then gets this response.
             let is_kept = end == Inspected::AtTheEnd || exchange.has_deadline();
             if is_kept {
@@ -98,18 +103,18 @@ impl<C: Client> Call<C> {
             }
             return Todo::Wait;
         }
-        let start = match need.part {
+        let start = match part {
             BodyPart::Start(most) => C::Responses::start(&response, most).to_vec(),
             _ => Vec::new(),
         };
-        let broken = match need.part {
+        let broken = match part {
             BodyPart::Whole(_) => C::Responses::broken(&response, exchange.policy()),
             _ => None,
         };
         let response: KeptResponse<C> = response.into();
         let head = C::Responses::head(&response);
         let mut result = None;
-        let todo = match (need.part, broken, end) {
+        let todo = match (part, broken, end) {
             (BodyPart::Start(_), ..) => {
                 let is_whole = end == Inspected::AtTheEnd;
                 exchange.read(saved, head, Found::Start(&start, is_whole))

@@ -123,7 +123,7 @@ where
                     this.state.set(State::Waiting);
                     return None;
                 }
-                Todo::Read(need) => match call.begin_read(need) {
+                Todo::Read { part, until } => match call.begin_read(part, until) {
                     Ok(()) => {
                         this.state.set(State::Reading);
                         return None;

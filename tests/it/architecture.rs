@@ -347,7 +347,7 @@ fn one_exchange_alone_pays_enters_gates_and_records() {
 const DOORS: [(&str, &str); 6] = [
     (
         "adapter",
-        "BodyNeed BodyPart BrokenResponse Budgets Changes DrainLimit End Ending EndsWith Engine ErrorFacts Exchange \
+        "BodyPart BrokenResponse Budgets Changes DrainLimit End Ending EndsWith Engine ErrorFacts Exchange \
          Found Head Inspected Kept Operation Rebase RedirectMode RedirectSigns Redirects RequestSettings RewriteWith \
          Routes SaveOptions Todo follows_no_redirects follows_redirect warn_of_setting",
     ),

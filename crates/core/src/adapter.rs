@@ -13,9 +13,7 @@ pub use crate::exchange::Exchange;
 pub use crate::exchange::engine::{DrainLimit, Engine, Routes, SaveOptions};
 pub use crate::exchange::head::{Head, Kept};
 pub use crate::exchange::settings::{Operation, RequestSettings};
-pub use crate::exchange::todo::{
-    BodyNeed, Changes, End, Ending, EndsWith, ErrorFacts, Found, Todo,
-};
+pub use crate::exchange::todo::{Changes, End, Ending, EndsWith, ErrorFacts, Found, Todo};
 pub use crate::nested::{RedirectMode, RedirectSigns, Redirects, follows_redirect};
 pub use crate::policy::bodies::{BodyPart, BrokenResponse, Inspected, RewriteWith};
 pub use crate::report::span::warn_of_setting;

@@ -7,7 +7,7 @@ use crate::runtime::clock;
 use crate::watch::{self, Seen};
 use http::{Request, Response};
 use http_retry_core::adapter::{
-    BodyNeed, BodyPart, BrokenResponse, Changes, End, EndsWith, Engine, ErrorFacts, Exchange,
+    BodyPart, BrokenResponse, Changes, End, EndsWith, Engine, ErrorFacts, Exchange,
     Found, Head, Inspected, Kept, RedirectSigns, RequestSettings, Todo,
 };
 use http_retry_core::reading::is_longer;
@@ -18,6 +18,7 @@ use std::any::type_name;
 use std::future::poll_fn;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Duration;
 use ureq::{Agent, Body, Error, SendBody, Timeout};
 
 /// The result of an attempt.
@@ -69,7 +70,7 @@ impl<'a, 'b> Call<'a, 'b> {
                 Todo::Wait | Todo::Ask => {
                     block_on(clock, poll_fn(|cx| self.exchange.poll_wait(cx, true)))
                 }
-                Todo::Read(need) => self.read(need),
+                Todo::Read { part, until } => self.read(part, until),
                 Todo::Prepare => {
                     let has_response = matches!(self.last, Some(Ok(_)));
                     self.exchange.prepare(&mut self.request, has_response)
@@ -136,8 +137,7 @@ impl<'a, 'b> Call<'a, 'b> {
     }
 
     /// Reads as much of a response as is needed.
-    fn read(&mut self, need: BodyNeed) -> Todo {
-        let BodyNeed { part, until, .. } = need;
+    fn read(&mut self, part: BodyPart, until: Duration) -> Todo {
         let (exchange, request) = (&mut self.exchange, &self.request);
         let response = match (self.last.take(), &part) {
             (None, _) => return exchange.failed(StopReason::NotRetryable),

@@ -6,7 +6,7 @@ use super::gates::{HeldPermit, joined_gate_key};
 use super::head::{Head, Kept};
 use super::retry::{Awaited, CutAttempt, Limit, UndoMove};
 use super::settings::Unsaved;
-use super::todo::{BodyNeed, End, Ending, EndsWith, ErrorFacts, Found, Todo};
+use super::todo::{End, Ending, EndsWith, ErrorFacts, Found, Todo};
 use super::{Exchange, signs_of};
 use crate::attempt::{self, AttemptHandle};
 use crate::budget::{PaidRetry, RetryBudget};
@@ -210,7 +210,7 @@ impl Progress {
     /// Applies the session's decision to the state that requests share, and returns what the adapter must do.
     pub(super) fn apply(&mut self, decision: Decision) -> Todo {
         match decision {
-            Decision::Read(part) => self.body_need(part),
+            Decision::Read(part) => self.read_within(part),
             Decision::Retry(plan) => self.pay_for(plan),
             Decision::Finish(_) => Todo::Done,
         }
@@ -421,7 +421,8 @@ impl Progress {
         self.engine.redirects.earlier(attempt, harmless, signs)
     }
 
-    fn body_need(&self, part: BodyPart) -> Todo {
+    /// Returns the read of a part of the response, with its time limit.
+    fn read_within(&self, part: BodyPart) -> Todo {
         let by_attempt = self.limit.map(|limit| limit.until);
         let (part, until) = match part {
             BodyPart::Probe(_) => {
@@ -439,10 +440,10 @@ impl Progress {
                 (part, Some(self.within(MAX_ERROR_BODY_TIME)))
             }
         };
-        Todo::Read(BodyNeed {
+        Todo::Read {
             part,
             until: until.unwrap_or(Duration::MAX),
-        })
+        }
     }
 
     /// Closes the report, and returns what the caller gets.

@@ -2,7 +2,7 @@
 
 use super::head::{Head, Kept};
 use super::progress::Progress;
-use super::todo::{BodyNeed, Changes, Todo};
+use super::todo::{Changes, Todo};
 use crate::budget::{PaidRetry, PaymentResult, PendingRetry};
 use crate::gate::{GateKey, GateWait};
 use crate::policy::bodies::BodyPart;
@@ -180,10 +180,10 @@ impl Progress {
         self.paid = Some(paid);
         let drain = self.engine.drain;
         if has_response {
-            return Todo::Read(BodyNeed {
+            return Todo::Read {
                 part: BodyPart::Rest(drain.bytes),
                 until: self.within(drain.time),
-            });
+            };
         }
         Todo::Wait
     }

@@ -24,22 +24,17 @@ pub enum Todo {
     Ask,
     /// Let the attempt that was cut go on: nothing else can be returned.
     Stay,
-    /// Read the last response, then [`Exchange::read`]; after [`BodyPart::Rest`], [`Wait`](Self::Wait).
-    Read(BodyNeed),
+    /// Read this part of the last response, then [`Exchange::read`]; after [`BodyPart::Rest`], [`Wait`](Self::Wait).
+    Read {
+        /// The part to read.
+        part: BodyPart,
+        /// The time by which the read is over, on the clock of the engine.
+        until: Duration,
+    },
     /// Change the request for its next attempt: [`Exchange::prepare`].
     Prepare,
     /// Return the last result, or its replacement: [`Exchange::finish`].
     Done,
-}
-
-/// A read of a body, and its time limit.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct BodyNeed {
-    /// The part to read.
-    pub part: BodyPart,
-    /// The time by which the read is over, on the clock of the engine.
-    pub until: Duration,
 }
 
 /// The end of an attempt.
