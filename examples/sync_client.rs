@@ -69,7 +69,10 @@ fn call(
                 exchange.read(&request, head, Found::Nothing)
             }
             Todo::Prepare => exchange.prepare(&mut request, false),
-            Todo::Stay | Todo::Done => return (last, exchange.finish().report),
+            Todo::Stay | Todo::Done => {
+                let ending = exchange.finish();
+                return (last, ending.and_then(|ending| ending.report));
+            }
         };
     }
 }

@@ -147,7 +147,7 @@ impl<C: Client> Call<C> {
         (attempt, handle)
     }
 
-    /// Takes the result of an attempt. [`Todo::Done`] is the end: then call [`last`](Self::last) at once.
+    /// Takes the result of an attempt. [`Todo::Done`] is the end: then call [`finish`](Self::finish) at once.
     #[inline(always)]
     pub(crate) fn ended(&mut self, client: &C, result: &AttemptResult<C>) -> Todo {
         let end = match result {
@@ -185,7 +185,11 @@ impl<C: Client> Call<C> {
         if let Some(own) = own {
             self.keep(Err(own(LayerError::Timeout(error))));
         }
-        self.exchange.timed_out(&self.saved, &text, own.is_some())
+        let end = End::Late {
+            text: &text,
+            can_report: own.is_some(),
+        };
+        self.exchange.ended(&self.saved, &end)
     }
 
     /// Keeps later requests off the connection of an attempt that was cut and does not go on.
@@ -242,58 +246,36 @@ impl<C: Client> Call<C> {
         }
     }
 
-    /// Closes the report, and returns the last result or the policy's replacement for it. `None` if there is nothing to
-    /// return: no `Todo` ends a request before it has an outcome.
-    pub(crate) fn finish(&mut self) -> Option<AttemptResult<C>> {
-        let last = self.held.take().into_last();
+    /// Ends the request with the result that was [kept](Self::keep), or with the policy's replacement for it. `None` if
+    /// there is nothing to return: no `Todo` ends a request before it has an outcome.
+    pub(crate) fn finish_kept(&mut self) -> Option<AttemptResult<C>> {
+        let kept = self.held.take().into_last();
         // The deadline has passed in a wait, and the last response was not kept.
         let late = || {
             let error = match self.exchange.limited() {
                 Some(error) => LayerError::Limited(error),
-                None => LayerError::Timeout(AttemptTimeout::in_wait(self.exchange.allowed())),
+                None => {
+                    let limit = self.exchange.time_limit().unwrap_or_default();
+                    LayerError::Timeout(AttemptTimeout::in_wait(limit))
+                }
             };
             C::own_error().map(|own| Err(own(error)))
         };
-        let last = last.or_else(late)?;
-        Some(self.replaced(last))
+        let result = kept.or_else(late)?;
+        Some(self.finish(result))
+    }
+
+    /// Ends the request, and returns what the caller gets for this result.
+    #[inline(always)]
+    pub(crate) fn finish(&mut self, result: AttemptResult<C>) -> AttemptResult<C> {
+        match self.exchange.finish() {
+            Some(ending) => replaced::<C>(result, ending),
+            None => result,
+        }
     }
 
     fn can_end(&self) -> bool {
         self.held.last().is_some() || C::own_error().is_some()
-    }
-
-    /// Closes the report, and returns what the caller gets for this result.
-    #[inline(always)]
-    pub(crate) fn last(&mut self, result: AttemptResult<C>) -> AttemptResult<C> {
-        if self.exchange.has_no_progress() {
-            return result;
-        }
-        self.replaced(result)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn replaced(&mut self, mut result: AttemptResult<C>) -> AttemptResult<C> {
-        let Ending { with, report, .. } = self.exchange.finish();
-        match (with, &report) {
-            (EndsWith::Response(canned, url), _) => {
-                let canned = C::Responses::canned(&canned, &url);
-                result = canned.map_or(result, Ok);
-            }
-            // An error already tells the caller of the failure, and stays unchanged.
-            (EndsWith::Failure, Some(report)) if result.is_ok() => {
-                let failed = || LayerError::Failed(RequestFailed::new(report.clone()));
-                result = C::own_error().map_or(result, |own| Err(own(failed())));
-            }
-            _ => {}
-        }
-        // Last, so that a made-up response carries the report too.
-        if let (Ok(response), Some(report)) = (&mut result, report) {
-            if let Some(extensions) = C::Responses::extensions_mut(response) {
-                extensions.insert::<RetryReport>(report);
-            }
-        }
-        result
     }
 }
 
@@ -351,6 +333,32 @@ impl<C: Client> Kept for Saved<C> {
         }
         Ok(())
     }
+}
+
+/// Returns what the caller gets for the last result of a request that ends like this.
+#[cold]
+#[inline(never)]
+fn replaced<C: Client>(mut result: AttemptResult<C>, ending: Ending) -> AttemptResult<C> {
+    let Ending { with, report, .. } = ending;
+    match (with, &report) {
+        (EndsWith::Response(canned, url), _) => {
+            let canned = C::Responses::canned(&canned, &url);
+            result = canned.map_or(result, Ok);
+        }
+        // An error already tells the caller of the failure, and stays unchanged.
+        (EndsWith::Failure, Some(report)) if result.is_ok() => {
+            let failed = || LayerError::Failed(RequestFailed::new(report.clone()));
+            result = C::own_error().map_or(result, |own| Err(own(failed())));
+        }
+        _ => {}
+    }
+    // Last, so that a made-up response carries the report too.
+    if let (Ok(response), Some(report)) = (&mut result, report) {
+        if let Some(extensions) = C::Responses::extensions_mut(response) {
+            extensions.insert::<RetryReport>(report);
+        }
+    }
+    result
 }
 
 /// Returns the error of an attempt that had no time left.

@@ -70,7 +70,7 @@ pub(crate) fn carry_on<C: Sends>(
 
 /// Returns the end of a request, or never if there is nothing to return.
 fn finish<C: Sends>(call: &mut Call<C>) -> Poll<AttemptResult<C>> {
-    call.finish().map_or(Poll::Pending, Poll::Ready)
+    call.finish_kept().map_or(Poll::Pending, Poll::Ready)
 }
 
 /// Sends a later attempt.
@@ -142,7 +142,7 @@ fn after<C: Client>(
 ) -> Result<AttemptResult<C>, Todo> {
     match ended {
         AttemptEnd::Result(result) => match call.ended(client, &result) {
-            Todo::Done => Ok(call.last(result)),
+            Todo::Done => Ok(call.finish(result)),
             todo => {
                 call.keep(result);
                 Err(todo)

@@ -5,7 +5,7 @@ use super::{Call, Held, timeout_of};
 use crate::StopReason;
 use crate::client::responses::Responses;
 use crate::error::LayerError;
-use crate::runtime::Sleep;
+use crate::runtime::{Runtime, Sleep};
 use http_retry_core::adapter::{BodyPart, Found, Inspected, Todo};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -30,7 +30,7 @@ impl<C: Client> Call<C> {
     /// The todo to carry out instead, if there is nothing to read.
     pub(crate) fn begin_read(&mut self, part: BodyPart, until: Duration) -> Result<(), Todo> {
         let is_rest = matches!(part, BodyPart::Rest(_));
-        if is_rest && self.exchange.has_deadline() && !C::Responses::GIVES_BACK {
+        if is_rest && self.exchange.time_limit().is_some() && !C::Responses::GIVES_BACK {
             return Err(Todo::Wait);
         }
         let is_late = until <= self.exchange.engine().runtime.now();
@@ -80,7 +80,8 @@ impl<C: Client> Call<C> {
         let end = match C::Responses::poll_read(response, part, seen, cx) {
             Poll::Ready(end) => end,
             Poll::Pending => {
-                let timer = timer.get_or_insert_with(|| self.exchange.sleep(*until));
+                let runtime = &self.exchange.engine().runtime;
+                let timer = timer.get_or_insert_with(|| sleep_until(&**runtime, *until));
                 ready!(timer.as_mut().poll(cx));
                 Inspected::TimeIsUp
             }
@@ -97,7 +98,7 @@ impl<C: Client> Call<C> {
         let BodyRead { response, part, .. } = read;
         if let BodyPart::Rest(_) = part {
             // The deadline may pass before the retry is sent, and the caller then gets this response.
-            let is_kept = end == Inspected::AtTheEnd || exchange.has_deadline();
+            let is_kept = end == Inspected::AtTheEnd || exchange.time_limit().is_some();
             if is_kept {
                 self.keep(Ok(response.into()));
             }
@@ -127,7 +128,7 @@ impl<C: Client> Call<C> {
                 exchange.read(saved, head, Found::Broken(&broken))
             }
             (_, None, Inspected::TimeIsUp) => {
-                let (attempt, by_deadline) = exchange.limit_reached();
+                let (attempt, by_deadline) = exchange.cut(saved);
                 let error = timeout_of(attempt, by_deadline).after_a_response();
                 let own = C::own_error();
                 result = own.map(|own| Err(own(LayerError::Timeout(error))));
@@ -140,4 +141,12 @@ impl<C: Client> Call<C> {
         self.keep(result.unwrap_or(Ok(response)));
         todo
     }
+}
+
+/// Returns a sleep until this time, or for ever.
+fn sleep_until(runtime: &dyn Runtime, until: Duration) -> Sleep {
+    if until == Duration::MAX {
+        return Box::pin(std::future::pending());
+    }
+    runtime.sleep(until.saturating_sub(runtime.now()))
 }

@@ -137,7 +137,7 @@ where
                 }
                 Todo::Stay | Todo::Done => {
                     this.state.set(State::Done);
-                    return call.finish();
+                    return call.finish_kept();
                 }
             };
         }
@@ -168,7 +168,7 @@ where
                             match call.ended(client, &result) {
                                 Todo::Done => {
                                     this.state.set(State::Done);
-                                    return Poll::Ready(call.last(result));
+                                    return Poll::Ready(call.finish(result));
                                 }
                                 todo => {
                                     call.keep(result);

@@ -44,7 +44,7 @@ use settings::RequestSettings;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use todo::{End, Ending, EndsWith, Found, Todo};
+use todo::{End, Ending, Found, Todo};
 
 /// One request on its way.
 ///
@@ -104,13 +104,6 @@ impl Exchange {
             Some(progress) => progress.session.policy(),
             None => self.route.policy(),
         }
-    }
-
-    /// Returns `true` if no progress was opened: there is no session and no report.
-    #[must_use]
-    #[inline]
-    pub fn has_no_progress(&self) -> bool {
-        self.progress.is_none()
     }
 
     /// Returns `true` if a retry can follow the next attempt. If not, the request need not be saved.
@@ -255,30 +248,12 @@ impl Exchange {
         self.judge(kept, end, judged)
     }
 
-    /// Takes the end of an attempt that had no time left. Returns the attempt with its limit, and `true` if that was the
-    /// rest of the deadline; then call [`timed_out`](Self::timed_out).
+    /// Takes the end of an attempt that had no time left, or whose response had none. Returns the attempt with its limit,
+    /// and `true` if that was the rest of the deadline. Then tell what the caller gets of it, as [`End::Late`] or
+    /// [`Found::Late`].
     pub fn cut(&mut self, kept: &impl Kept) -> (Attempt, bool) {
         let head = kept.head();
         self.sent(head.as_ref()).0.limit_reached()
-    }
-
-    /// Judges an attempt that was [`cut`](Self::cut). The text is that of the error, which the caller gets if
-    /// `can_report`.
-    pub fn timed_out(&mut self, kept: &impl Kept, text: &str, can_report: bool) -> Todo {
-        let head = kept.head();
-        let (progress, mark) = self.sent(head.as_ref());
-        let earlier = progress.earlier_requests(mark, signs_of(kept, head.as_ref()));
-        progress.recorder.copies_sent(mark.copies());
-        progress.timed_out(kept, text, Some(earlier), can_report)
-    }
-
-    /// Returns the limit of the attempt under way, and `true` if that is the rest of the deadline.
-    #[must_use]
-    pub fn limit_reached(&self) -> (Attempt, bool) {
-        let progress = self.progress.as_ref();
-        progress.map_or((Attempt::new(1, None), false), |progress| {
-            progress.limit_reached()
-        })
     }
 
     /// Takes what a read has found in the body of the last response, which has this head.
@@ -327,15 +302,6 @@ impl Exchange {
         }
     }
 
-    /// Returns a sleep until this time, or for ever.
-    pub fn sleep(&self, until: Duration) -> Sleep {
-        if until == Duration::MAX {
-            return Box::pin(std::future::pending());
-        }
-        let runtime = &self.engine().runtime;
-        runtime.sleep(until.saturating_sub(runtime.now()))
-    }
-
     /// Returns the kind of the last error.
     #[must_use]
     pub fn error_kind(&self) -> Option<ErrorKind> {
@@ -363,20 +329,10 @@ impl Exchange {
         }
     }
 
-    /// Returns `true` if the request has a deadline.
+    /// Returns the longest time that the whole request may take, if it has a deadline.
     #[must_use]
-    pub fn has_deadline(&self) -> bool {
-        let progress = self.progress.as_ref();
-        progress.is_some_and(|progress| progress.session.deadline().is_some())
-    }
-
-    /// Returns the longest time that the whole request may take.
-    #[must_use]
-    pub fn allowed(&self) -> Duration {
-        let progress = self.progress.as_ref();
-        progress
-            .and_then(|progress| progress.session.allowed())
-            .unwrap_or_default()
+    pub fn time_limit(&self) -> Option<Duration> {
+        self.progress.as_ref()?.session.time_limit()
     }
 
     /// Returns the error of a request that has ended early, since its gate stays shut for longer than its deadline.
@@ -389,16 +345,11 @@ impl Exchange {
         ))
     }
 
-    /// Ends the request, and closes its report.
-    #[inline]
-    pub fn finish(&mut self) -> Ending {
-        match &mut self.progress {
-            Some(progress) => progress.finish(),
-            None => Ending {
-                with: EndsWith::Last,
-                report: None,
-            },
-        }
+    /// Ends the request, and closes its report. Returns `None` if the caller gets the last result as it is: that of a
+    /// first attempt that has succeeded, and that nobody observes.
+    #[inline(always)]
+    pub fn finish(&mut self) -> Option<Ending> {
+        self.progress.as_mut().map(|progress| progress.finish())
     }
 }
 

@@ -7,8 +7,8 @@ use crate::runtime::clock;
 use crate::watch::{self, Seen};
 use http::{Request, Response};
 use http_retry_core::adapter::{
-    BodyPart, BrokenResponse, Changes, End, EndsWith, Engine, ErrorFacts, Exchange,
-    Found, Head, Inspected, Kept, RedirectSigns, RequestSettings, Todo,
+    BodyPart, BrokenResponse, Changes, End, Ending, EndsWith, Engine, ErrorFacts, Exchange, Found,
+    Head, Inspected, Kept, RedirectSigns, RequestSettings, Todo,
 };
 use http_retry_core::reading::is_longer;
 use http_retry_core::runtime::block_on;
@@ -100,13 +100,15 @@ impl<'a, 'b> Call<'a, 'b> {
             self.exchange.sent_several();
         }
         let is_late = until.is_some_and(|until| until <= clock.now());
-        let todo = if is_late && matches!(result, Err(Error::Timeout(_))) {
-            let text = "timeout: the attempt had no time left";
-            self.exchange.timed_out(&self.request, text, true)
+        let end = if is_late && matches!(result, Err(Error::Timeout(_))) {
+            End::Late {
+                text: "timeout: the attempt had no time left",
+                can_report: true,
+            }
         } else {
-            let end = self.end_of(&result);
-            self.exchange.ended(&self.request, &end)
+            self.end_of(&result)
         };
+        let todo = self.exchange.ended(&self.request, &end);
         self.last = Some(result);
         todo
     }
@@ -210,7 +212,8 @@ impl<'a, 'b> Call<'a, 'b> {
             BodyPart::Rest(bytes) => {
                 let (response, end) = read(response, &mut at_most(bytes));
                 // The deadline may pass before the retry is sent, and the caller then gets this response.
-                let is_kept = matches!(end, ReadEnd::AtTheEnd) || self.exchange.has_deadline();
+                let is_kept =
+                    matches!(end, ReadEnd::AtTheEnd) || self.exchange.time_limit().is_some();
                 // If the caller wants an error for its status, that is all there is to keep.
                 self.last = match self.status_error(Ok(response)) {
                     Ok(response) => is_kept.then_some(Ok(response)),
@@ -237,7 +240,10 @@ impl<'a, 'b> Call<'a, 'b> {
             None => Err(Error::Timeout(Timeout::Global)),
         };
         let mut result = self.last.take().unwrap_or_else(late);
-        match (ending.with, &ending.report) {
+        let Some(Ending { with, report, .. }) = ending else {
+            return self.status_error(result);
+        };
+        match (with, &report) {
             (EndsWith::Response(response, _), _) => result = Ok(canned(&response)),
             (EndsWith::Failure, Some(report)) if result.is_ok() => {
                 result = self.status_error(result);
@@ -249,7 +255,7 @@ impl<'a, 'b> Call<'a, 'b> {
             _ => {}
         }
         let mut response = self.status_error(result)?;
-        if let Some(report) = ending.report {
+        if let Some(report) = report {
             response.extensions_mut().insert::<RetryReport>(report);
         }
         Ok(response)

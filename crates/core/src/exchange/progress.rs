@@ -263,6 +263,11 @@ impl Progress {
                 self.error_type = is_unknown.then_some(type_name);
                 (outcome, false)
             }
+            End::Late { text, can_report } => {
+                self.recorder.copies_sent(mark.copies());
+                let earlier = self.earlier_requests(mark, signs);
+                return self.timed_out(kept, text, Some(earlier), can_report);
+            }
         };
         let line = self.session.request();
         self.recorder.copies_sent(mark.copies());

@@ -16,7 +16,7 @@ use std::time::Duration;
 #[derive(Debug)]
 #[expect(clippy::exhaustive_enums, reason = "an adapter must know each")]
 pub enum Todo {
-    /// Send an attempt: [`Exchange::attempt`], then [`Exchange::ended`] or [`Exchange::timed_out`].
+    /// Send an attempt: [`Exchange::attempt`], then [`Exchange::ended`].
     Send,
     /// Poll [`Exchange::poll_wait`].
     Wait,
@@ -55,6 +55,13 @@ pub enum End<'a> {
     Value,
     /// There is no response.
     Error(ErrorFacts<'a>),
+    /// It had no time left.
+    Late {
+        /// The text of the error.
+        text: &'a str,
+        /// `true` if the caller gets this error unless a retry follows. If not, the attempt goes on instead.
+        can_report: bool,
+    },
 }
 
 /// The facts of an error.

@@ -320,7 +320,7 @@ impl RetrySession {
 
     /// Returns the longest time for the request at its current service, or `None` without a limit.
     #[must_use]
-    pub(crate) fn allowed(&self) -> Option<Duration> {
+    pub(crate) fn time_limit(&self) -> Option<Duration> {
         self.deadline()
             .map(|deadline| deadline.saturating_sub(self.started))
     }
