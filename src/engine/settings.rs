@@ -140,7 +140,7 @@ macro_rules! http_engine_settings {
         /// deadline, the response is dropped only when the retry is sent, since the deadline may pass before.
         #[must_use]
         pub fn drain_before_retry(self, bytes: usize, time: std::time::Duration) -> Self {
-            self.with(|engine| engine.drain = crate::engine::DrainLimit { bytes, time })
+            self.with(|engine| (engine.drain_bytes, engine.drain_time) = (bytes, time))
         }
 
         /// Records at most this many bytes of a streaming body of reqwest (`Body::wrap_stream`, a multipart form with a
@@ -227,10 +227,8 @@ macro_rules! redirect_settings {
         ))]
         #[must_use]
         pub fn redirects_watched(self) -> Self {
-            let watched = http_retry_core::adapter::Redirects::with_mode(
-                http_retry_core::adapter::RedirectMode::Watched,
-            );
-            self.with(|engine| engine.redirects = watched)
+            let watched = http_retry_core::adapter::RedirectMode::Watched;
+            self.with(|engine| engine.set_redirects(watched))
         }
 
         /// Declares that the reqwest client below follows no redirects: the client's policy is
@@ -244,10 +242,8 @@ macro_rules! redirect_settings {
         ))]
         #[must_use]
         pub fn redirects_off(self) -> Self {
-            let off = http_retry_core::adapter::Redirects::with_mode(
-                http_retry_core::adapter::RedirectMode::Off,
-            );
-            self.with(|engine| engine.redirects = off)
+            let off = http_retry_core::adapter::RedirectMode::Off;
+            self.with(|engine| engine.set_redirects(off))
         }
     };
 }

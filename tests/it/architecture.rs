@@ -347,8 +347,8 @@ fn one_exchange_alone_pays_enters_gates_and_records() {
 const DOORS: [(&str, &str); 6] = [
     (
         "adapter",
-        "BodyPart BrokenResponse Budgets Changes DrainLimit End Ending EndsWith Engine ErrorFacts Exchange \
-         Found Head Inspected Kept Operation Rebase RedirectMode RedirectSigns Redirects RequestSettings RewriteWith \
+        "BodyPart BrokenResponse Budgets Changes End Ending EndsWith Engine ErrorFacts Exchange \
+         Found Head Inspected Kept Operation Rebase RedirectMode RedirectSigns RequestSettings RewriteWith \
          Routes SaveOptions Todo follows_no_redirects follows_redirect warn_of_setting",
     ),
     (

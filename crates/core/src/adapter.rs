@@ -10,11 +10,11 @@
 pub use crate::attempt::mark::follows_no_redirects;
 pub use crate::budget::services::Budgets;
 pub use crate::exchange::Exchange;
-pub use crate::exchange::engine::{DrainLimit, Engine, Routes, SaveOptions};
+pub use crate::exchange::engine::{Engine, Routes, SaveOptions};
 pub use crate::exchange::head::{Head, Kept};
 pub use crate::exchange::settings::{Operation, RequestSettings};
 pub use crate::exchange::todo::{Changes, End, Ending, EndsWith, ErrorFacts, Found, Todo};
-pub use crate::nested::{RedirectMode, RedirectSigns, Redirects, follows_redirect};
+pub use crate::nested::{RedirectMode, RedirectSigns, follows_redirect};
 pub use crate::policy::bodies::{BodyPart, BrokenResponse, Inspected, RewriteWith};
 pub use crate::report::span::warn_of_setting;
 pub use crate::route::failover::Rebase;

@@ -187,7 +187,7 @@ fn hash(path: &str) -> u64 {
 
 /// A layer's knowledge of the redirects of the client below it.
 #[derive(Debug, Clone, Default)]
-pub struct Redirects {
+pub(crate) struct Redirects {
     mode: RedirectMode,
     /// `true` once a response came from another URL by a redirect that was not seen, so that the mode is wrong.
     disproved: Arc<AtomicBool>,
@@ -224,8 +224,7 @@ pub struct RedirectSigns<'a> {
 
 impl Redirects {
     /// Creates the knowledge of a layer with this setting.
-    #[must_use]
-    pub fn with_mode(mode: RedirectMode) -> Self {
+    pub(crate) fn with_mode(mode: RedirectMode) -> Self {
         Self {
             mode,
             ..Self::default()

@@ -5,7 +5,7 @@ use crate::budget::services::Budgets;
 use crate::budget::{NEVER_REFILLS, PaidRetry, PendingRetry, RetryBudget};
 use crate::gate::ext::GateExt;
 use crate::gate::{Gate, GateKey};
-use crate::nested::Redirects;
+use crate::nested::{RedirectMode, Redirects};
 use crate::policy::ext::PolicyExt;
 use crate::policy::framing::set_header;
 use crate::policy::{RetryPolicy, RetrySession};
@@ -31,8 +31,11 @@ pub struct Engine {
     pub runtime: Arc<dyn Runtime>,
     /// The observers of every event.
     pub observers: Arc<[Arc<dyn Observer>]>,
-    /// The limit on reading a failed response before a retry.
-    pub drain: DrainLimit,
+    /// The most bytes that are read of a failed response before a retry, so that its connection can be reused. By default
+    /// enough for an error page: reading more costs about as much as a new connection.
+    pub drain_bytes: usize,
+    /// The longest time for which they are read.
+    pub drain_time: Duration,
     /// The options for saving requests for later attempts.
     pub save: SaveOptions,
     /// `true` to mark every attempt in its request's extensions, so that a retry layer in another task sees it.
@@ -40,7 +43,7 @@ pub struct Engine {
     /// The time limits of resumed downloads.
     pub downloads: DownloadLimits,
     /// Knowledge of the redirects that the client below follows.
-    pub redirects: Redirects,
+    pub(crate) redirects: Redirects,
     /// `true` to give requests that are not idempotent a key that makes them so.
     pub idempotency_keys: bool,
     /// The header for the number of the attempt.
@@ -118,7 +121,8 @@ impl Engine {
             gate: Gate::new(),
             runtime,
             observers: Arc::new([]),
-            drain: DrainLimit::DEFAULT,
+            drain_bytes: 128 * 1024,
+            drain_time: Duration::from_secs(1),
             save: SaveOptions {
                 recorded: DEFAULT_RECORDED_BYTES,
                 is_plain: false,
@@ -183,6 +187,11 @@ impl Engine {
             );
         }
         unknown.cloned()
+    }
+
+    /// Sets what is known of the redirects that the client below follows.
+    pub fn set_redirects(&mut self, mode: RedirectMode) {
+        self.redirects = Redirects::with_mode(mode);
     }
 
     /// Joins a fleet with the budget and the gate, unless they were set by hand.
@@ -291,7 +300,8 @@ impl fmt::Debug for Engine {
         f.debug_struct("Engine")
             .field("routes", &self.routes)
             .field("observers", &self.observers.len())
-            .field("drain", &self.drain)
+            .field("drain_bytes", &self.drain_bytes)
+            .field("drain_time", &self.drain_time)
             .finish_non_exhaustive()
     }
 }
@@ -313,24 +323,6 @@ pub struct SaveOptions {
     pub recorded: usize,
     /// `true` to save only the parts that are sent, without the extensions of reqwest's requests.
     pub is_plain: bool,
-}
-
-/// The limits on reading a failed response so that its connection can be reused.
-#[derive(Debug, Clone, Copy)]
-#[expect(clippy::exhaustive_structs, reason = "an adapter fills it in")]
-pub struct DrainLimit {
-    /// The most bytes.
-    pub bytes: usize,
-    /// The longest time.
-    pub time: Duration,
-}
-
-impl DrainLimit {
-    /// Enough for an error page: reading more costs about as much as a new connection.
-    const DEFAULT: Self = Self {
-        bytes: 128 * 1024,
-        time: Duration::from_secs(1),
-    };
 }
 
 /// The time limits of the body of a resumed download: without data, and in all.

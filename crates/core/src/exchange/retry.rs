@@ -178,11 +178,10 @@ impl Progress {
             self.recorder.retry_scheduled(&paid, until, most, level);
         }
         self.paid = Some(paid);
-        let drain = self.engine.drain;
         if has_response {
             return Todo::Read {
-                part: BodyPart::Rest(drain.bytes),
-                until: self.within(drain.time),
+                part: BodyPart::Rest(self.engine.drain_bytes),
+                until: self.within(self.engine.drain_time),
             };
         }
         Todo::Wait
