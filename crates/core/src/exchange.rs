@@ -157,7 +157,7 @@ impl Exchange {
         let line = head.line().keyed(keyed);
         let gate_key = joined_gate_key((engine, &self.route), line.authority(), head);
         self.settings.facts = self.settings.facts.map(|facts| facts.keyed(keyed));
-        self.settings.keep_unsaved(line, gate_key);
+        self.settings.keep_line(line, gate_key);
     }
 
     /// Begins an attempt: spends the tokens of its retry. Call it right before the attempt is sent.
@@ -414,7 +414,7 @@ impl Exchange {
     fn line(&self, kept: &impl Kept) -> Option<RequestLine> {
         match kept.head() {
             Some(head) => Some(head.line()),
-            None => Some(self.settings.unsaved()?.line.clone()),
+            None => self.settings.line().cloned(),
         }
     }
 

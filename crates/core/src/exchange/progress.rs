@@ -5,7 +5,6 @@ use super::engine::Engine;
 use super::gates::{HeldPermit, joined_gate_key};
 use super::head::{Head, Kept};
 use super::retry::{Awaited, CutAttempt, Limit, UndoMove};
-use super::settings::Unsaved;
 use super::todo::{End, Ending, EndsWith, ErrorFacts, Found, Todo};
 use super::{Exchange, signs_of};
 use crate::attempt::{self, AttemptHandle};
@@ -95,11 +94,11 @@ impl Exchange {
         let permit = std::mem::replace(&mut self.permit, empty);
         let route = Arc::clone(&self.route);
         let policy = route.policy();
-        let unsaved = self.settings.unsaved();
+        let unsaved = self.settings.line();
         let keyed = head.is_some_and(|head| head.has_own_key(policy));
         let facts = self.facts(head);
         let mut subject = self.settings.subject(&route, head);
-        if let Some(Unsaved { line, .. }) = unsaved {
+        if let Some(line) = unsaved {
             subject.authority = line.authority().into();
             subject.service = self.settings.named(&route, &subject.authority);
             subject.method = Some(line.method().clone());
@@ -107,11 +106,11 @@ impl Exchange {
         let line = match head {
             _ if !policy.asks_for_the_request() => None,
             Some(head) => Some(head.line().keyed(keyed)),
-            None => unsaved.map(|unsaved| unsaved.line.clone()),
+            None => unsaved.cloned(),
         };
         let gate_key = match head {
             Some(head) => joined_gate_key((&engine, &route), &subject.authority, head),
-            None => unsaved.and_then(|unsaved| unsaved.gate_key),
+            None => self.settings.gate_key(),
         };
         let mut session = self.settings.session(policy, facts, self.started);
         session.set_request(subject.method.clone(), line);

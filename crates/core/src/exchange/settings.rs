@@ -34,13 +34,9 @@ struct Rare {
     operation: Option<Operation>,
     /// The handle to an attempt of an outer layer, for a layer that repeats the request all the same.
     outer: Option<AttemptHandle>,
-    unsaved: Option<Unsaved>,
-}
-
-/// The parts of a request that is not saved that may be asked for, besides its facts.
-pub(super) struct Unsaved {
-    pub(super) line: RequestLine,
-    pub(super) gate_key: Option<GateKey>,
+    /// The request itself and its gate, if it is not saved and more than its facts may be asked for.
+    line: Option<RequestLine>,
+    gate_key: Option<GateKey>,
 }
 
 /// An extension that marks the request for the rest of a download. Its head must come within this time, unless the
@@ -127,7 +123,8 @@ impl RequestSettings {
                 rest,
                 operation: None,
                 outer,
-                unsaved: None,
+                line: None,
+                gate_key: None,
             })
         });
     }
@@ -150,13 +147,20 @@ impl RequestSettings {
         self.rare.as_ref()?.outer.as_ref()
     }
 
-    pub(super) fn unsaved(&self) -> Option<&Unsaved> {
-        self.rare.as_ref()?.unsaved.as_ref()
+    /// Returns the request, if it is not saved and was kept by [`keep_line`](Self::keep_line).
+    pub(super) fn line(&self) -> Option<&RequestLine> {
+        self.rare.as_ref()?.line.as_ref()
+    }
+
+    /// Returns the gate of the request, if it was kept by [`keep_line`](Self::keep_line) and has one.
+    pub(super) fn gate_key(&self) -> Option<GateKey> {
+        self.rare.as_ref()?.gate_key
     }
 
     /// Keeps what may be asked of a request that is not saved, before it is sent.
-    pub(super) fn keep_unsaved(&mut self, line: RequestLine, gate_key: Option<GateKey>) {
-        self.rare.get_or_insert_default().unsaved = Some(Unsaved { line, gate_key });
+    pub(super) fn keep_line(&mut self, line: RequestLine, gate_key: Option<GateKey>) {
+        let rare = self.rare.get_or_insert_default();
+        (rare.line, rare.gate_key) = (Some(line), gate_key);
     }
 
     pub(super) fn operation(&self) -> Option<&Operation> {
