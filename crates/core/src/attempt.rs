@@ -28,17 +28,17 @@
 //! A layer that sends copies of the request itself [asks](crate::hedging::ask_attempt) the attempt for its terms: who
 //! pays, which gate they pass, and what may be sent twice.
 
-pub(crate) mod asked;
 pub(crate) mod copies;
 pub(crate) mod mark;
+pub(crate) mod terms;
 
 use crate::exchange::engine::Engine;
 use crate::exchange::gates::joined_gate_key;
 use crate::exchange::head::Head;
 use crate::exchange::settings::RequestSettings;
-use asked::AttemptTerms;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
+use terms::AttemptTerms;
 
 /// Records that the attempt under way sends another request than the one before.
 ///
@@ -65,24 +65,12 @@ pub fn sent() {
 /// }
 /// # send_another(&http::Request::new(()));
 /// ```
-#[derive(Debug, Clone, Default)]
-pub struct AttemptHandle(Arc<AttemptState>);
-
-/// The parts of an attempt that layers below share with it.
-#[derive(Debug, Default)]
-struct AttemptState {
-    sent: AtomicBool,
-    /// The copies of the request that were sent besides the first.
-    copies: AtomicU32,
-    terms: Option<AttemptTerms>,
-}
+#[derive(Debug, Clone)]
+pub struct AttemptHandle(Arc<AttemptTerms>);
 
 impl AttemptHandle {
     pub(crate) fn with_terms(terms: AttemptTerms) -> Self {
-        Self(Arc::new(AttemptState {
-            terms: Some(terms),
-            ..AttemptState::default()
-        }))
+        Self(Arc::new(terms))
     }
 
     /// Returns a handle for a request without a retry layer around it, with the terms of a layer that has these settings
@@ -94,11 +82,7 @@ impl AttemptHandle {
         Self::with_terms(AttemptTerms {
             gate_key: joined_gate_key((&engine, &route), &authority, head),
             overrides: settings.get().cloned(),
-            call: None,
-            number: 1,
-            is_alone: true,
-            engine,
-            route,
+            ..AttemptTerms::new(engine, route)
         })
     }
 
@@ -110,7 +94,7 @@ impl AttemptHandle {
 
     /// Records that the attempt sends a copy of its request besides the first, also as [`sent`](Self::sent) does. Call
     /// it right before each. The attempt's report has their number.
-    pub fn copy_sent(&self) {
+    pub(crate) fn copy_sent(&self) {
         self.sent();
         self.0.copies.fetch_add(1, Ordering::Relaxed);
     }
@@ -127,20 +111,48 @@ impl AttemptHandle {
         self.0.copies.load(Ordering::Relaxed)
     }
 
-    /// Returns the terms of the attempt; `None` for a handle that no retry layer made.
+    /// Returns the terms of the attempt.
     #[must_use]
-    pub fn terms(&self) -> Option<&AttemptTerms> {
-        self.0.terms.as_ref()
+    pub fn terms(&self) -> &AttemptTerms {
+        &self.0
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::{Moment, RetryPolicy};
+    use crate::route::Route;
+    use crate::runtime::{Runtime, Sleep};
+    use std::time::Duration;
+
+    /// A clock that stands still.
+    struct Frozen;
+
+    impl Runtime for Frozen {
+        fn now(&self) -> Duration {
+            Duration::ZERO
+        }
+
+        fn moment(&self) -> Moment {
+            Moment::default()
+        }
+
+        fn sleep(&self, _: Duration) -> Sleep {
+            Box::pin(std::future::ready(()))
+        }
+    }
+
+    pub(super) fn handle() -> AttemptHandle {
+        let policy = RetryPolicy::never();
+        let engine = Engine::new(policy.clone(), Arc::new(Frozen));
+        let route = Arc::new(Route::new(policy));
+        AttemptHandle::with_terms(AttemptTerms::new(Arc::new(engine), route))
+    }
 
     #[test]
     fn a_handle_is_of_one_attempt() {
-        let (attempt, other) = (AttemptHandle::default(), AttemptHandle::default());
+        let (attempt, other) = (handle(), handle());
         attempt.clone().sent();
         assert!(attempt.has_sent() && !other.has_sent());
     }

@@ -20,7 +20,7 @@ pub(crate) mod settings;
 pub(crate) mod todo;
 
 use crate::attempt::AttemptHandle;
-use crate::attempt::asked::AttemptTerms;
+use crate::attempt::terms::AttemptTerms;
 use crate::budget::RetryBudget;
 use crate::budget::services::Budgets;
 use crate::error::RateLimited;
@@ -177,9 +177,8 @@ impl Exchange {
     /// reports by it. Not called, no such layer is heard.
     pub fn handle(&mut self) -> AttemptHandle {
         let (progress, permit) = (self.progress.as_ref(), &self.permit);
+        let route = progress.map_or(&self.route, |progress| &progress.route);
         self.mark.handle(|| AttemptTerms {
-            engine: Arc::clone(&permit.engine),
-            route: Arc::clone(progress.map_or(&self.route, |progress| &progress.route)),
             overrides: self.settings.get().cloned(),
             gate_key: match progress {
                 Some(progress) => progress.gate_passed(),
@@ -188,6 +187,7 @@ impl Exchange {
             call: progress.map(|progress| progress.recorder.call()),
             number: progress.map_or(1, |progress| progress.recorder.number()),
             is_alone: false,
+            ..AttemptTerms::new(Arc::clone(&permit.engine), Arc::clone(route))
         })
     }
 
@@ -198,7 +198,8 @@ impl Exchange {
         let questions = self.mark.take_questions();
         let handle = self.handle();
         for question in &questions {
-            question.reply(handle.clone());
+            // Only the first reply counts.
+            let _ = question.set(handle.clone());
         }
     }
 

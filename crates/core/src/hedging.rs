@@ -5,5 +5,6 @@
 //! copy means. A [`PaidCopy`] holds the tokens of one copy and its places at the gates. `http-retry-hedge` is built on
 //! this module. A layer that sends other requests needs [`attempt`](crate::attempt) alone.
 
-pub use crate::attempt::asked::{AskedAttempt, AttemptTerms, ask_attempt};
 pub use crate::attempt::copies::{CopyEnd, CopyJudge, CopyRefusal, PaidCopy};
+pub use crate::attempt::mark::{AskedAttempt, ask_attempt};
+pub use crate::attempt::terms::AttemptTerms;

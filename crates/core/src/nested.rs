@@ -4,8 +4,8 @@
 //! There only an extension of the request shows an outer layer, and a redirect is known only to belong to some attempt.
 
 use crate::attempt::AttemptHandle;
-use crate::attempt::asked::{AskedAttempt, AttemptTerms};
-use crate::attempt::mark::{self, LayerId, PollGuard};
+use crate::attempt::mark::{self, AskedAttempt, LayerId, PollGuard};
+use crate::attempt::terms::AttemptTerms;
 use crate::policy::outcome::earlier::EarlierRequests;
 use crate::report::warn_of_misuse;
 use std::collections::VecDeque;

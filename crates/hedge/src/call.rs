@@ -11,7 +11,7 @@ use http_retry_core::runtime::Sleep;
 use pin_project_lite::pin_project;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 use tower_service::Service;
 
@@ -75,7 +75,8 @@ where
             let (engine, head) = (layer.own.clone()?, Q::head(saved.as_ref()?)?);
             Some(AttemptHandle::alone(engine, &mut settings, &&*head))
         };
-        let asked = ask_attempt().or_else(|| handle().or_else(alone).map(AskedAttempt::from));
+        let known = || handle().or_else(alone);
+        let asked = ask_attempt().or_else(|| Some(Arc::new(OnceLock::from(known()?))));
         let first = Some(service.call(request));
         let call = saved.zip(asked).map(|(saved, asked)| Call {
             layer: Arc::clone(layer),
@@ -138,9 +139,9 @@ where
     /// Returns the terms, unless the attempt has not replied yet.
     fn terms(&mut self) -> Option<Arc<Terms>> {
         if self.terms.is_none() {
-            let (head, attempt) = (Q::head(&self.saved)?, self.asked.handle()?);
+            let (head, attempt) = (Q::head(&self.saved)?, self.asked.get()?);
             let request = (&self.settings, &*head);
-            let terms = Terms::new(attempt, request, &self.layer, Q::MAY_FOLLOW)?;
+            let terms = Terms::new(attempt, request, &self.layer, Q::MAY_FOLLOW);
             if let Some((hedges, wait)) = terms.hedges() {
                 self.race.allow(hedges, wait, terms.judge.started());
             }

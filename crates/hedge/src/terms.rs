@@ -5,15 +5,17 @@ use crate::layer::HedgeLayer;
 use http::request::Parts;
 use http_retry_core::adapter::RequestSettings;
 use http_retry_core::attempt::AttemptHandle;
-use http_retry_core::hedging::{CopyJudge, PaidCopy};
+use http_retry_core::hedging::{AttemptTerms, CopyJudge, PaidCopy};
 use http_retry_core::policy::{Hedge, HedgeAfter};
-use http_retry_core::runtime::Sleep;
+use http_retry_core::runtime::{Runtime, Sleep};
+use http_retry_core::settings::PolicyExt;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// The terms of one request's hedges.
 pub(crate) struct Terms {
     pub(crate) judge: Arc<CopyJudge>,
+    runtime: Arc<dyn Runtime>,
     hedge: Hedge,
     may_hedge: bool,
     /// `None` for a fixed delay, which needs none.
@@ -21,34 +23,35 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
-    /// Returns the terms of a request with this head, or `None` if its attempt has none. `may_follow` is `true` if the
-    /// client follows redirects itself.
+    /// Returns the terms of a request with this head. `may_follow` is `true` if the client follows redirects itself.
     pub(crate) fn new(
         attempt: &AttemptHandle,
         (settings, head): (&RequestSettings, &Parts),
         layer: &HedgeLayer,
         may_follow: bool,
-    ) -> Option<Self> {
-        let judge = CopyJudge::new(attempt, settings, &head)?;
-        let hedge = judge.hedging().unwrap_or(layer.hedge);
+    ) -> Self {
+        let judge = CopyJudge::new(attempt, settings, &head);
+        let AttemptTerms { engine, route, .. } = attempt.terms();
+        let hedge = route.policy().hedging().unwrap_or(layer.hedge);
         let needs_latencies = matches!(hedge.after, HedgeAfter::Percentile(_));
-        Some(Self {
+        Self {
             may_hedge: judge.may_copy(may_follow),
             latencies: needs_latencies
                 .then(|| layer.latencies.of(judge.service()))
                 .flatten(),
             judge: Arc::new(judge),
+            runtime: Arc::clone(&engine.runtime),
             hedge,
-        })
+        }
     }
 
     /// Returns a sleep until this time.
     pub(crate) fn sleep_until(&self, due: Duration) -> Sleep {
-        self.judge.runtime().sleep(due.saturating_sub(self.now()))
+        self.runtime.sleep(due.saturating_sub(self.now()))
     }
 
     pub(crate) fn now(&self) -> Duration {
-        self.judge.runtime().now()
+        self.runtime.now()
     }
 
     /// Returns the number of hedges and the wait before each, if the request may be hedged.

@@ -260,8 +260,8 @@ async fn learned(layer: RetryLayer, request: Request) -> Vec<Option<(u32, bool, 
         let (script, seen) = (script.clone(), Arc::clone(&learned));
         let asked = ask_attempt();
         Box::pin(async move {
-            let handle = asked.as_ref().map(|asked| asked.handle().unwrap());
-            let terms = handle.map(|handle| handle.terms().unwrap());
+            let handle = asked.as_ref().map(|asked| asked.get().unwrap());
+            let terms = handle.map(AttemptHandle::terms);
             let terms =
                 terms.map(|terms| (terms.number, terms.call.is_some(), terms.gate_key.is_some()));
             seen.lock().unwrap().push(terms);

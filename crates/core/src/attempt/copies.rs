@@ -1,22 +1,20 @@
 //! The copies of one request that a layer below its attempt sends: if they may be sent, which gates they pass, and what
 //! their responses mean.
 
+use super::terms::AttemptTerms;
 use super::{AttemptHandle, mark};
 use crate::budget::{RetryBudget, TakenTokens};
-use crate::exchange::engine::Engine;
 use crate::exchange::gates::HeldPermit;
 use crate::exchange::head::Head;
 use crate::exchange::settings::RequestSettings;
+use crate::gate::GateQuota;
 use crate::gate::state::CallEnd;
-use crate::gate::{GateKey, GateQuota};
 use crate::policy::ext::PolicyExt;
 use crate::policy::session::ext::SessionExt;
 use crate::policy::{
-    Class, Decimal, Hedge, Outcome, RequestFacts, RequestLine, RetryOverride, RetrySession,
+    Class, Decimal, Outcome, RequestFacts, RequestLine, RetryOverride, RetrySession,
 };
 use crate::report::{RetryEventKind, Subject};
-use crate::route::Route;
-use crate::runtime::Runtime;
 use http::{HeaderMap, StatusCode};
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,21 +23,11 @@ use std::time::Duration;
 /// told.
 pub struct CopyJudge {
     attempt: AttemptHandle,
-    engine: Arc<Engine>,
-    route: Arc<Route>,
-    gate: Option<GateKey>,
     request: RequestLine,
     session: RetrySession,
-    is_wanted: bool,
     subject: Subject,
     budget: RetryBudget,
     started: Duration,
-    /// The number of the call, if anybody observes it.
-    call: Option<u64>,
-    /// The number of the attempt.
-    number: u32,
-    /// `true` if no retry layer counts a success.
-    is_alone: bool,
 }
 
 /// The meaning of a copy's result.
@@ -64,49 +52,33 @@ pub struct CopyRefusal {
 }
 
 impl CopyJudge {
-    /// Creates the judge of a request with this head, whose body can be copied. Its first copy is sent now. Returns
-    /// `None` if the attempt has no terms.
+    /// Creates the judge of a request with this head, whose body can be copied. Its first copy is sent now.
     #[must_use]
-    pub fn new(
-        attempt: &AttemptHandle,
-        settings: &RequestSettings,
-        head: &impl Head,
-    ) -> Option<Self> {
-        let terms = attempt.terms()?;
-        let (engine, route) = (Arc::clone(&terms.engine), Arc::clone(&terms.route));
+    pub fn new(attempt: &AttemptHandle, settings: &RequestSettings, head: &impl Head) -> Self {
+        let AttemptTerms {
+            engine,
+            route,
+            overrides,
+            ..
+        } = attempt.terms();
         let policy = route.policy();
         let keyed = head.has_own_key(policy);
-        let request = head.line().keyed(keyed);
         let started = engine.runtime.now();
         let session = policy.session(head.facts().keyed(keyed), started);
-        let mut session = match &terms.overrides {
+        let mut session = match overrides {
             Some(own) => session.with_override(own),
             None => session,
         };
         session.set_request(Some(head.method().clone()), None);
-        let overrides = terms.overrides.as_ref();
-        let subject = settings.subject(&route, Some(head));
-        Some(Self {
+        let subject = settings.subject(route, Some(head));
+        Self {
+            budget: engine.budget_of(route, || Arc::clone(&subject.service)),
+            request: head.line().keyed(keyed),
             attempt: attempt.clone(),
-            is_wanted: overrides.is_none_or(RetryOverride::may_hedge),
-            gate: terms.gate_key,
-            budget: engine.budget_of(&route, || Arc::clone(&subject.service)),
-            call: terms.call,
-            number: terms.number,
-            is_alone: terms.is_alone,
             subject,
             started,
-            request,
             session,
-            engine,
-            route,
-        })
-    }
-
-    /// Returns the runtime of the attempt.
-    #[must_use]
-    pub fn runtime(&self) -> &Arc<dyn Runtime> {
-        &self.engine.runtime
+        }
     }
 
     /// Returns the time at which the first copy was sent.
@@ -121,34 +93,32 @@ impl CopyJudge {
         &self.subject.service
     }
 
-    /// Returns the policy's setting on copies, if it has one.
-    #[must_use]
-    pub fn hedging(&self) -> Option<Hedge> {
-        self.route.policy().hedging()
-    }
-
     /// Returns `true` if a copy may be sent before the outcome of the first is known: if the policy's
     /// [`Methods`](crate::Methods), the request's own settings and its facts allow it. `may_follow` is `true` if the
     /// client follows redirects itself: one that nobody marks may lead to another server, where the key of a request
     /// does not hold.
     #[must_use]
     pub fn may_copy(&self, may_follow: bool) -> bool {
-        let is_redirected = may_follow && self.engine.redirects.are_unknown();
+        let AttemptTerms {
+            engine, overrides, ..
+        } = self.attempt.terms();
+        let is_wanted = overrides.as_ref().is_none_or(RetryOverride::may_hedge);
+        let is_redirected = may_follow && engine.redirects.are_unknown();
         let by_method = RequestFacts::of(self.request.method(), &HeaderMap::new());
         let is_safe = !is_redirected || by_method.is_idempotent();
-        self.is_wanted && is_safe && self.session.may_send_twice()
+        is_wanted && is_safe && self.session.may_send_twice()
     }
 
     /// Pays for the copy with this number, of which the first request is 1. Returns `None` if a gate of the request does
     /// not admit it at once, or if the budget has too few tokens.
     #[must_use]
     pub fn pay(self: &Arc<Self>, number: u32, tokens: Decimal) -> Option<PaidCopy> {
-        let at_once = self.route.policy().obeys_quotas_at_once();
-        let permits = self
-            .engine
-            .enter_gates((self.gate, &self.request), at_once)?;
+        let attempt = self.attempt.terms();
+        let at_once = attempt.route.policy().obeys_quotas_at_once();
+        let gates = (attempt.gate_key, &self.request);
+        let permits = attempt.engine.enter_gates(gates, at_once)?;
         Some(PaidCopy {
-            tokens: Some(self.budget.take(tokens, self.runtime().now())?),
+            tokens: Some(self.budget.take(tokens, self.now())?),
             judge: Arc::clone(self),
             number,
             permits,
@@ -158,14 +128,19 @@ impl CopyJudge {
 
     /// Counts a success, if no retry layer does.
     pub fn deposit(&self) {
-        if self.is_alone {
-            self.budget.deposit(self.runtime().now());
+        if self.attempt.terms().is_alone {
+            self.budget.deposit(self.now());
         }
     }
 
+    fn now(&self) -> Duration {
+        self.attempt.terms().engine.runtime.now()
+    }
+
     fn tell(&self, at: Duration, kind: RetryEventKind<'_>) {
+        let AttemptTerms { engine, call, .. } = self.attempt.terms();
         self.subject
-            .emit(&self.engine.observers, (self.call, None), at, kind);
+            .emit(&engine.observers, (*call, None), at, kind);
     }
 
     /// Judges the result of a copy by the head of its response; an error has none. Returns also what its gate is to
@@ -175,13 +150,14 @@ impl CopyJudge {
         let Some((status, headers)) = head else {
             return (CopyEnd::Failed, None);
         };
+        let AttemptTerms { engine, route, .. } = self.attempt.terms();
         let request = || Some(self.request.clone());
-        if self.route.succeeds(status, headers, request).is_ok() {
+        if route.succeeds(status, headers, request).is_ok() {
             return (CopyEnd::Success, None);
         }
         let outcome = Outcome::response(status, headers).for_request(Some(&self.request));
-        let outcome = self.route.policy().classify(outcome);
-        let moment = self.engine.runtime.moment();
+        let outcome = route.policy().classify(outcome);
+        let moment = engine.runtime.moment();
         let is_free = outcome.server_delay(moment.wall).is_none();
         match outcome.class() {
             Class::Success => (CopyEnd::Success, None),
@@ -189,7 +165,7 @@ impl CopyJudge {
             Class::Transient if is_free => (CopyEnd::Failed, None),
             _ => {
                 let refusal = self.session.refusal(&outcome, moment);
-                let quota = self.route.quota(&outcome, moment);
+                let quota = route.quota(&outcome, moment);
                 let refusal = refusal.map(|refusal| CopyRefusal {
                     asked: refusal.asked,
                     quota,
@@ -219,13 +195,13 @@ impl PaidCopy {
             tokens.spend();
         }
         let judge = &self.judge;
-        let now = judge.runtime().now();
+        let now = judge.now();
         self.sent = Some(now);
         judge.attempt.copy_sent();
         // Also for an outer attempt, which may have no handle here.
         mark::sent();
         let kind = RetryEventKind::HedgeSent {
-            attempt: judge.number,
+            attempt: judge.attempt.terms().number,
             copy: self.number,
             after: now.saturating_sub(judge.started),
         };
@@ -242,9 +218,9 @@ impl PaidCopy {
     /// Tells the observers that the response to this copy goes to the caller, or that it does not.
     pub fn tell(&self, has_won: bool) {
         let judge = &self.judge;
-        let now = judge.runtime().now();
+        let now = judge.now();
         let (copy, after) = (self.number, now.saturating_sub(judge.started));
-        let attempt = judge.number;
+        let attempt = judge.attempt.terms().number;
         let kind = if has_won {
             RetryEventKind::HedgeWon {
                 attempt,

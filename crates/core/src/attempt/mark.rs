@@ -1,9 +1,10 @@
 //! The mark of the attempt that a thread polls, and what is reported of that attempt.
 
-use super::asked::AskedAttempt;
+use super::AttemptHandle;
 use std::cell::{Cell, RefCell};
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// The identity of a layer, unique while the layer is in use.
 pub(crate) type LayerId = NonZeroUsize;
@@ -41,8 +42,22 @@ pub(crate) fn sent() {
     report(SENT);
 }
 
-/// Asks the attempt that this thread polls. Returns `None` outside of an attempt.
-pub(super) fn ask() -> Option<AskedAttempt> {
+/// The place of the reply to [`ask_attempt`]: empty until the attempt has replied. Only the first reply counts.
+pub type AskedAttempt = Arc<OnceLock<AttemptHandle>>;
+
+/// Asks the attempt under way for a handle to it, or returns `None` outside of an attempt.
+///
+/// Call it where [`sent`](crate::attempt::sent) may be called. The innermost attempt replies once the poll, or the
+/// call, in which it was asked returns: the retry layer is at work until then. A layer that stands aside inside of
+/// another one, or whose request has its retries off, leaves the reply to the one around it.
+///
+/// ```
+/// use http_retry_core::hedging::ask_attempt;
+///
+/// assert!(ask_attempt().is_none(), "no retry layer is at work here");
+/// ```
+#[must_use]
+pub fn ask_attempt() -> Option<AskedAttempt> {
     let polled = POLLED.get();
     if !polled.replies {
         return None;
@@ -133,6 +148,7 @@ impl Drop for PollGuard<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::handle;
     use super::*;
 
     const LAYER: LayerId = LayerId::MIN;
@@ -167,18 +183,18 @@ mod tests {
 
     #[test]
     fn a_question_is_for_the_innermost_attempt() {
-        assert!(ask().is_none());
+        assert!(ask_attempt().is_none());
         let attempts = [(); 2].map(|()| AtomicU8::default());
         let [around, within] = &attempts;
         let outer = polled(around, Some(LAYER));
         let inner = polled(within, None);
-        let asked = ask().unwrap();
+        let asked = ask_attempt().unwrap();
         drop(inner);
         assert!(has(within, ASKED));
         for question in take_questions() {
-            question.reply(Default::default());
+            question.set(handle()).unwrap();
         }
-        assert!(asked.handle().is_some());
+        assert!(asked.get().is_some());
         drop(outer);
         assert!(!has(around, ASKED));
     }
