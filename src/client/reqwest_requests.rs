@@ -227,7 +227,11 @@ pub(crate) fn pin(
         return;
     };
     if let Ok(to) = url.as_str().parse() {
-        let rebase = Rebase::new(None, to, credentials.to_vec());
+        let rebase = Rebase {
+            from: None,
+            to,
+            credentials: credentials.to_vec(),
+        };
         rebase.strip_headers(headers, &at);
     }
     *target = url;

@@ -64,7 +64,7 @@ impl Destination {
 
 /// The move of a request from one base URL to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
+#[expect(clippy::exhaustive_structs, reason = "an adapter fills it in")]
 pub struct Rebase {
     /// The base URL that the request leaves, if known.
     pub from: Option<Uri>,
@@ -75,16 +75,6 @@ pub struct Rebase {
 }
 
 impl Rebase {
-    /// Creates a move to the base URL `to`, which removes the headers `credentials`.
-    #[must_use]
-    pub fn new(from: Option<Uri>, to: Uri, credentials: Vec<HeaderName>) -> Self {
-        Self {
-            from,
-            to,
-            credentials,
-        }
-    }
-
     /// Removes the headers that are meant for the previous server only: the host, and credentials unless both base URLs
     /// have the same origin.
     ///
@@ -202,7 +192,11 @@ mod tests {
     fn credentials_go_along_to_the_same_server_the_host_never() {
         let mine = HeaderName::from_static("x-mine");
         let kept = |to: &'static str| {
-            let moved = Rebase::new(None, Uri::from_static(to), vec![mine.clone()]);
+            let moved = Rebase {
+                from: None,
+                to: Uri::from_static(to),
+                credentials: vec![mine.clone()],
+            };
             let names = ["host", "authorization", "x-mine", "accept"];
             let value = http::HeaderValue::from_static("1");
             let pairs = names.map(|name| (HeaderName::from_static(name), value.clone()));
@@ -221,7 +215,12 @@ mod tests {
         parts.path_and_query = Some("*".parse().unwrap());
         let target = Uri::from_parts(parts).unwrap();
         let to = Uri::from_static("https://b/api");
-        let moved = Rebase::new(None, to, Vec::new()).of(&target).unwrap();
+        let rebase = Rebase {
+            from: None,
+            to,
+            credentials: Vec::new(),
+        };
+        let moved = rebase.of(&target).unwrap();
         assert_eq!((moved.host(), moved.path()), (Some("b"), "*"));
     }
 
