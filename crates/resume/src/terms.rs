@@ -136,8 +136,8 @@ impl DownloadTerms {
             }),
             PaymentResult::Pending(pending) => {
                 let engine = Arc::clone(&self.engine);
-                // No limit of its own: the download polls its deadline beside this future.
-                let decision = async move { engine.answer(pending, Duration::MAX).await };
+                // The download polls its deadline beside this future.
+                let decision = async move { engine.answer(pending).await };
                 Ok(Payment::Pending(Box::pin(decision)))
             }
         }

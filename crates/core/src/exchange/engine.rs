@@ -378,14 +378,14 @@ impl Engine {
         }
     }
 
-    /// Waits for the fleet's answer to a pending retry, at most for the budget's own limit and for `left`. After that
-    /// the process pays alone, if it can. Returns `None` if the retry is refused.
+    /// Waits for the fleet's answer to a pending retry, at most for the budget's own limit. After that the process pays
+    /// alone, if it can. Returns `None` if the retry is refused.
     ///
     /// # Cancel safety
     ///
     /// Dropping the future abandons the request to the fleet; nothing is paid.
-    pub async fn answer(&self, mut pending: PendingRetry, left: Duration) -> Option<PaidRetry> {
-        let timer = self.runtime.sleep(pending.wait().min(left));
+    pub async fn answer(&self, mut pending: PendingRetry) -> Option<PaidRetry> {
+        let timer = self.runtime.sleep(pending.wait());
         match within(timer, &mut pending).await {
             Some(answer) => answer,
             None => pending.pay_alone(self.runtime.now()),
