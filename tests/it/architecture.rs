@@ -372,7 +372,7 @@ const DOORS: [(&str, &str); 6] = [
     ),
     (
         "sharing",
-        "AccountReply BudgetExt BudgetTerms CallEnd CallKind GateExt GateQuota GateRequest KeyGate Passed Payment \
+        "AccountReply BudgetExt BudgetTerms CallEnd CallKind GateExt GateRequest KeyGate Passed Payment \
          PaymentResult Peer Permit SharedAccount SharedServices vote",
     ),
 ];

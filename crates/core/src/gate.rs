@@ -32,10 +32,10 @@ mod sync;
 mod tests;
 pub(crate) mod vote;
 
-pub(crate) use controller::GateQuota;
 pub(crate) use key::GateKey;
 
 use crate::name_hasher::NameHasher;
+use crate::policy::Quota;
 use crate::runtime::{Runtime, Sleep};
 use controller::{CallNumber, quotient};
 use http::{Extensions, HeaderMap, Method};
@@ -264,12 +264,13 @@ impl Gate {
         &self,
         permit: Permit,
         asked: Option<Duration>,
-        quota: Option<GateQuota>,
+        quota: Option<Quota>,
         runtime: &dyn Runtime,
     ) -> Option<Permit> {
         let slot = self.0.map.slot_of(&permit)?;
         let (map, moment) = (&self.0.map, runtime.moment());
         let call = (permit.permit, permit.is_first);
+        let quota = quota.map(Quota::with_min_reset);
         map.decide(slot, permit.key, moment, |state, counters| {
             state.hold(counters, call, asked, quota);
         })?;
@@ -281,13 +282,7 @@ impl Gate {
 
     /// Records the end of a call whose refusal was held. A refusal counts for good; if its body asks for a longer wait
     /// than its head did, that one counts. Any other end takes the refusal back.
-    fn settle(
-        &self,
-        permit: &Permit,
-        end: CallEnd,
-        quota: Option<GateQuota>,
-        runtime: &dyn Runtime,
-    ) {
+    fn settle(&self, permit: &Permit, end: CallEnd, quota: Option<Quota>, runtime: &dyn Runtime) {
         if let Some(slot) = self.0.map.slot_of(permit) {
             let (map, moment) = (&self.0.map, runtime.moment());
             map.decide(slot, permit.key, moment, |state, counters| {

@@ -12,7 +12,6 @@ use crate::budget::ext::BudgetExt;
 use crate::budget::services::Budgets;
 use crate::budget::{PaymentResult, RetryBudget, ServiceBudgets};
 use crate::exchange::retry::FailoverSteps;
-use crate::gate::GateQuota;
 pub(crate) use crate::normal_form::public_authority;
 use crate::normal_form::{
     default_port, matches_path, normal_authority, normal_path, normal_scheme,
@@ -20,8 +19,8 @@ use crate::normal_form::{
 use crate::policy::ext::PolicyExt;
 use crate::policy::outcome::ext::OutcomeExt;
 use crate::policy::{
-    Class, Moment, Outcome, RequestLine, RequestOverrides, RetryOverride, RetryPlan, RetryPolicy,
-    Verdict, is_host_like, is_standard_success, without_port,
+    Class, Moment, Outcome, Quota, RequestLine, RequestOverrides, RetryOverride, RetryPlan,
+    RetryPolicy, Verdict, is_host_like, is_standard_success, without_port,
 };
 use crate::report::DeadLetters;
 use http::{HeaderMap, Method, StatusCode, Uri};
@@ -414,9 +413,9 @@ impl Route {
 
     /// Returns the quota in a response, if calls on this route would wait for its reset. A pause for which no call
     /// waits would help nobody: the next call finds out that it is refused.
-    pub(crate) fn quota(&self, outcome: &Outcome<'_>, at: Moment) -> Option<GateQuota> {
-        let quota = outcome.quota(at.wall).map(GateQuota::from);
-        quota.filter(|quota| self.policy.would_wait(quota.reset()))
+    pub(crate) fn quota(&self, outcome: &Outcome<'_>, at: Moment) -> Option<Quota> {
+        let quota = outcome.quota(at.wall).map(Quota::with_min_reset);
+        quota.filter(|quota| self.policy.would_wait(quota.reset))
     }
 
     /// Returns `true` if a success needs no rule, and counts for one budget only.

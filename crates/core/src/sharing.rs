@@ -9,7 +9,6 @@
 pub use crate::budget::bucket::BudgetTerms;
 pub use crate::budget::ext::BudgetExt;
 pub use crate::budget::payment::PaymentResult;
-pub use crate::gate::controller::quota::GateQuota;
 pub use crate::gate::ext::GateExt;
 pub use crate::gate::key::KeyGate;
 pub use crate::gate::map::Permit;

@@ -7,12 +7,11 @@ use crate::budget::{RetryBudget, TakenTokens};
 use crate::exchange::gates::HeldPermit;
 use crate::exchange::head::Head;
 use crate::exchange::settings::RequestSettings;
-use crate::gate::GateQuota;
 use crate::gate::state::CallEnd;
 use crate::policy::ext::PolicyExt;
 use crate::policy::session::ext::SessionExt;
 use crate::policy::{
-    Class, Decimal, Outcome, RequestFacts, RequestLine, RetryOverride, RetrySession,
+    Class, Decimal, Outcome, Quota, RequestFacts, RequestLine, RetryOverride, RetrySession,
 };
 use crate::report::{RetryEventKind, Subject};
 use http::{HeaderMap, StatusCode};
@@ -48,7 +47,7 @@ pub enum CopyEnd {
 #[derive(Debug, Clone, Copy)]
 pub struct CopyRefusal {
     pub(crate) asked: Option<Duration>,
-    pub(crate) quota: Option<GateQuota>,
+    pub(crate) quota: Option<Quota>,
 }
 
 impl CopyJudge {

@@ -9,10 +9,10 @@ use super::todo::Todo;
 use crate::gate::ext::GateExt;
 use crate::gate::map::Permit;
 use crate::gate::state::{CallEnd, CallKind, GateRequest, Passed};
-use crate::gate::{GateKey, GateQuota, GatedCall};
+use crate::gate::{GateKey, GatedCall};
 use crate::policy::ext::PolicyExt;
 use crate::policy::session::ext::SessionExt;
-use crate::policy::{Class, Outcome, RequestLine, StopReason};
+use crate::policy::{Class, Outcome, Quota, RequestLine, StopReason};
 use crate::route::{Route, public_authority};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -52,7 +52,7 @@ impl HeldPermit {
 
     /// Reports the end of the attempt.
     #[inline(never)]
-    pub(crate) fn end(&mut self, end: CallEnd, quota: Option<GateQuota>) {
+    pub(crate) fn end(&mut self, end: CallEnd, quota: Option<Quota>) {
         if let Some(permit) = self.inner.take() {
             let Engine { gate, runtime, .. } = &*self.engine;
             gate.end(&permit, end, quota, &**runtime);
@@ -61,7 +61,7 @@ impl HeldPermit {
 
     /// Records a refusal that counts until its response is judged. If the call is dropped before that, it counts for
     /// good, as the head of the response said.
-    fn hold(&mut self, asked: Option<Duration>, quota: Option<GateQuota>) {
+    fn hold(&mut self, asked: Option<Duration>, quota: Option<Quota>) {
         if let Some(permit) = self.inner.take_if(|permit| !permit.is_held) {
             let Engine { gate, runtime, .. } = &*self.engine;
             self.inner = gate.hold(permit, asked, quota, &**runtime);

@@ -20,7 +20,7 @@
 //! caller's choice; every number stays below 2^53, and sums saturate there.
 
 mod provisional;
-pub(crate) mod quota;
+mod quota;
 mod release;
 
 /// The largest number. 64-bit floats hold every integer up to it exactly.
@@ -48,9 +48,8 @@ pub(crate) fn quotient(a: u64, b: u64) -> u64 {
 #[cfg(test)]
 mod tests;
 
-pub(crate) use quota::GateQuota;
-
 use super::vote::{FIRST_PATIENCE, MAX_PATIENCE, RefusalRun};
+use crate::policy::Quota;
 use provisional::{Closure, CountedRefusal};
 use quota::QuotaState;
 use release::Release;
@@ -222,7 +221,7 @@ impl Controller {
         now: u64,
         permit: CallNumber,
         is_first: bool,
-        quota: Option<GateQuota>,
+        quota: Option<Quota>,
     ) -> bool {
         let now = now.min(MAX_COUNT);
         self.fade(now);
@@ -253,7 +252,7 @@ impl Controller {
     }
 
     /// Records a call that ended in another way, which is no evidence for or against a limit.
-    pub(crate) fn ended(&mut self, now: u64, permit: CallNumber, quota: Option<GateQuota>) {
+    pub(crate) fn ended(&mut self, now: u64, permit: CallNumber, quota: Option<Quota>) {
         if self.quota.record(now.min(MAX_COUNT), permit, quota) {
             self.quota.record_lost();
         }

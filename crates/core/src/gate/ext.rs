@@ -1,10 +1,11 @@
 //! The steps of a call at a gate, and the sharing of its keys.
 
-use super::controller::{CallNumber, GateQuota};
+use super::controller::CallNumber;
 use super::key::{FirstCall, GateKey, KeyGate};
 use super::map::Permit;
 use super::state::{CallEnd, CallKind, GateRequest, NotIdle, Passed};
 use super::{Gate, GatedCall, micros};
+use crate::policy::Quota;
 use crate::runtime::Runtime;
 use crate::sealed::Sealed;
 use crate::sharing::Peer;
@@ -79,8 +80,9 @@ pub trait GateExt: Sealed {
         on_wait: impl FnOnce(),
     ) -> impl Future<Output = Passed>;
 
-    /// Records the end of a call. This costs one addition if its gate is idle.
-    fn end(&self, permit: &Permit, end: CallEnd, quota: Option<GateQuota>, runtime: &dyn Runtime);
+    /// Records the end of a call. This costs one addition if its gate is idle. A quota that is spent until now counts as
+    /// spent for a second.
+    fn end(&self, permit: &Permit, end: CallEnd, quota: Option<Quota>, runtime: &dyn Runtime);
 }
 
 impl Sealed for Gate {}
@@ -190,7 +192,8 @@ impl GateExt for Gate {
     }
 
     #[inline]
-    fn end(&self, permit: &Permit, end: CallEnd, quota: Option<GateQuota>, runtime: &dyn Runtime) {
+    fn end(&self, permit: &Permit, end: CallEnd, quota: Option<Quota>, runtime: &dyn Runtime) {
+        let quota = quota.map(Quota::with_min_reset);
         if permit.is_held {
             self.settle(permit, end, quota, runtime);
             return;

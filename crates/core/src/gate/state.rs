@@ -1,10 +1,11 @@
 //! The state that the lock of a key guards: its controller, its line, and their clock.
 
-use super::controller::{CallNumber, Controller, GateQuota, NextTurn, sum};
+use super::controller::{CallNumber, Controller, NextTurn, sum};
 use super::key::GateKey;
 use super::map::{Counters, Permit};
 use super::micros;
 use super::queue::{WaitQueue, WaiterId, Waiting};
+use crate::policy::Quota;
 use crate::sharing::Peer;
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -205,7 +206,7 @@ impl KeyState {
         counters: &Counters,
         (permit, is_first): (CallNumber, bool),
         end: CallEnd,
-        quota: Option<GateQuota>,
+        quota: Option<Quota>,
     ) {
         let now = self.now;
         let votes = self.controller.votes(permit, is_first);
@@ -218,7 +219,7 @@ impl KeyState {
                     self.take_back(counters);
                 }
                 if let Some(peer) = self.peer().filter(|_| votes) {
-                    let delay = delay.or(quota.and_then(GateQuota::spent_for));
+                    let delay = delay.or(quota.and_then(Quota::spent_for));
                     peer.refused(delay.map(Duration::from_micros), closes);
                 }
             }
@@ -244,7 +245,7 @@ impl KeyState {
         counters: &Counters,
         (permit, is_first): (CallNumber, bool),
         delay: Option<Duration>,
-        quota: Option<GateQuota>,
+        quota: Option<Quota>,
     ) {
         let (now, delay) = (self.now, delay.map(micros));
         if self
@@ -262,24 +263,19 @@ impl KeyState {
         counters: &Counters,
         permit: CallNumber,
         delay: Option<Duration>,
-        quota: Option<GateQuota>,
+        quota: Option<Quota>,
     ) {
         let delay = delay.map(micros);
         let vote = self.controller.confirm(self.now, permit, delay, quota);
         if let (Some(peer), Some(closes)) = (self.peer(), vote) {
-            let delay = delay.or(quota.and_then(GateQuota::spent_for));
+            let delay = delay.or(quota.and_then(Quota::spent_for));
             peer.refused(delay.map(Duration::from_micros), closes);
         }
         self.serve(counters);
     }
 
     /// Takes a refusal back. The counters include the call.
-    pub(super) fn lift(
-        &mut self,
-        counters: &Counters,
-        permit: CallNumber,
-        quota: Option<GateQuota>,
-    ) {
+    pub(super) fn lift(&mut self, counters: &Counters, permit: CallNumber, quota: Option<Quota>) {
         self.controller.lift(self.now, permit, quota);
         self.serve(counters);
     }

@@ -12,10 +12,11 @@ mod peers;
 mod shell;
 mod tokio_clock;
 
+use super::Gate;
 use super::map::Permit;
 use super::state::{CallEnd, CallKind, GateRequest, Passed};
-use super::{Gate, GateQuota, micros};
 use crate::gate::ext::GateExt;
+use crate::policy::Quota;
 use crate::runtime::Runtime;
 use clock::Clock;
 use futures_util::FutureExt;
@@ -35,11 +36,12 @@ struct Scene {
 }
 
 /// The state of a quota of ten in a response.
-fn quota(remaining: u64, reset: Duration) -> Option<GateQuota> {
-    Some(GateQuota {
+fn quota(remaining: u64, reset: Duration) -> Option<Quota> {
+    Some(Quota {
         limit: Some(10),
         remaining,
-        reset: micros(reset),
+        reset,
+        window: None,
     })
 }
 
@@ -52,7 +54,7 @@ struct Admission {
 
 impl Admission {
     /// A success without a quota is recorded the short way, as an exchange does.
-    fn succeeded(mut self, quota: Option<GateQuota>) {
+    fn succeeded(mut self, quota: Option<Quota>) {
         if quota.is_some() {
             return self.ends(CallEnd::Succeeded, quota);
         }
@@ -61,11 +63,11 @@ impl Admission {
         }
     }
 
-    fn refused(mut self, asked: Option<Duration>, quota: Option<GateQuota>) {
+    fn refused(mut self, asked: Option<Duration>, quota: Option<Quota>) {
         self.ends(CallEnd::Refused(asked), quota);
     }
 
-    fn answered(mut self, quota: Option<GateQuota>) {
+    fn answered(mut self, quota: Option<Quota>) {
         self.ends(CallEnd::Other, quota);
     }
 
@@ -76,7 +78,7 @@ impl Admission {
         hold.expect("its slot is its own")
     }
 
-    fn ends(&mut self, end: CallEnd, quota: Option<GateQuota>) {
+    fn ends(&mut self, end: CallEnd, quota: Option<Quota>) {
         if let Some(place) = self.place.take() {
             self.gate.end(&place, end, quota, &*self.runtime);
         }

@@ -4,7 +4,7 @@
 //! A gate that closed because of it opens, and a release that followed ends.
 
 use super::super::vote::{DEFAULT_COOLDOWN, RefusalRun};
-use super::{CallNumber, Controller, GateQuota, MAX_COUNT, PROBE_INTERVAL, sum};
+use super::{CallNumber, Controller, MAX_COUNT, PROBE_INTERVAL, Quota, sum};
 
 /// A refusal, and its effects.
 #[derive(Debug, Clone, Copy, Default)]
@@ -78,7 +78,7 @@ impl Controller {
         permit: CallNumber,
         is_first: bool,
         delay: Option<u64>,
-        quota: Option<GateQuota>,
+        quota: Option<Quota>,
     ) -> bool {
         let refusal = self.count_refusal(now, permit, is_first, delay_or_reset(delay, quota));
         let quota = quota.map(|quota| quota.within(delay));
@@ -95,7 +95,7 @@ impl Controller {
         permit: CallNumber,
         is_first: bool,
         delay: Option<u64>,
-        quota: Option<GateQuota>,
+        quota: Option<Quota>,
     ) -> bool {
         let refusal = self.count_refusal(now, permit, is_first, delay_or_reset(delay, quota));
         let at = self.provisional_at(permit).unwrap_or_else(|at| at);
@@ -110,7 +110,7 @@ impl Controller {
         now: u64,
         permit: CallNumber,
         delay: Option<u64>,
-        quota: Option<GateQuota>,
+        quota: Option<Quota>,
     ) -> Option<bool> {
         let quota = quota.map(|quota| quota.within(delay));
         self.quota.record(now.min(MAX_COUNT), permit, quota);
@@ -129,7 +129,7 @@ impl Controller {
     }
 
     /// Takes a refusal back: the call has ended in another way.
-    pub(crate) fn lift(&mut self, now: u64, permit: CallNumber, quota: Option<GateQuota>) {
+    pub(crate) fn lift(&mut self, now: u64, permit: CallNumber, quota: Option<Quota>) {
         self.ended(now, permit, quota);
         let Some(lifted) = self.take_provisional(permit) else {
             return;
@@ -265,7 +265,7 @@ impl Controller {
 }
 
 /// Returns the delay that a refusal asks for: that of a header, else the reset of a quota that is spent.
-fn delay_or_reset(delay: Option<u64>, quota: Option<GateQuota>) -> Option<u64> {
+fn delay_or_reset(delay: Option<u64>, quota: Option<Quota>) -> Option<u64> {
     let delay = delay.map(|delay| delay.min(MAX_COUNT));
-    delay.or(quota.and_then(GateQuota::spent_for))
+    delay.or(quota.and_then(Quota::spent_for))
 }

@@ -2,22 +2,13 @@
 
 use super::{CallNumber, MAX_COUNT, SECOND, product, quotient, sum};
 use crate::gate::micros;
-use crate::server_hints;
+use crate::policy::Quota;
 use std::time::Duration;
 
 /// The shortest time after which a quota is back that no response renews.
 const MIN_WINDOW_MICROS: u64 = SECOND;
 /// The time after which a spent quota is back whose reset is zero seconds away.
-const MIN_RESET_MICROS: u64 = SECOND;
-
-/// The state of a quota of calls in one response.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GateQuota {
-    pub(crate) limit: Option<u64>,
-    pub(crate) remaining: u64,
-    /// The time until the quota is back, in microseconds.
-    pub(crate) reset: u64,
-}
+const MIN_RESET: Duration = Duration::from_secs(1);
 
 /// The known state of a key's quota. A turn lasts from one reset to the next.
 #[derive(Debug, Default)]
@@ -38,38 +29,29 @@ pub(super) struct QuotaState {
     pub(super) shared_by: (u64, u64),
 }
 
-impl From<server_hints::Quota> for GateQuota {
-    fn from(read: server_hints::Quota) -> Self {
-        let at_once = read.remaining == 0 && read.reset.is_zero();
+/// A quota at a gate, which counts in microseconds.
+impl Quota {
+    /// Returns the quota with a reset that can be waited for, even if it is spent and its reset is zero seconds away.
+    pub(crate) fn with_min_reset(self) -> Self {
+        let at_once = self.remaining == 0 && self.reset.is_zero();
         Self {
-            limit: read.limit,
-            remaining: read.remaining,
-            reset: if at_once {
-                MIN_RESET_MICROS
-            } else {
-                micros(read.reset)
-            },
+            reset: if at_once { MIN_RESET } else { self.reset },
+            ..self
         }
-    }
-}
-
-impl GateQuota {
-    /// Returns the time until the quota is back.
-    pub(crate) fn reset(&self) -> Duration {
-        Duration::from_micros(self.reset)
     }
 
     /// Limits the reset to the delay that the response asked for.
     pub(super) fn within(self, delay: Option<u64>) -> Self {
+        let most = Duration::from_micros(delay.unwrap_or(MAX_COUNT));
         Self {
-            reset: self.reset.min(delay.unwrap_or(MAX_COUNT)),
+            reset: self.reset.min(most),
             ..self
         }
     }
 
     /// Returns the time for which the quota is spent, if it is.
     pub(in crate::gate) fn spent_for(self) -> Option<u64> {
-        (self.remaining == 0).then_some(self.reset.min(MAX_COUNT))
+        (self.remaining == 0).then(|| micros(self.reset).min(MAX_COUNT))
     }
 }
 
@@ -114,18 +96,14 @@ impl QuotaState {
     /// Records the quota in the response of a call of this turn; other calls are ignored. Returns `true` if the
     /// response of such a call states no quota.
     #[inline(never)]
-    pub(super) fn record(
-        &mut self,
-        now: u64,
-        permit: CallNumber,
-        quota: Option<GateQuota>,
-    ) -> bool {
+    pub(super) fn record(&mut self, now: u64, permit: CallNumber, quota: Option<Quota>) -> bool {
         if permit.0 <= self.sent_before {
             return false;
         }
         self.in_flight = self.in_flight.saturating_sub(1);
         let Some(quota) = quota else { return true };
-        let (remaining, reset) = (quota.remaining.min(MAX_COUNT), quota.reset.min(MAX_COUNT));
+        let remaining = quota.remaining.min(MAX_COUNT);
+        let reset = micros(quota.reset).min(MAX_COUNT);
         if !self.known || self.fresh {
             self.left = remaining;
             self.reset = sum(now, reset);

@@ -6,6 +6,7 @@ mod release;
 use super::*;
 use crate::gate::vote::DEFAULT_COOLDOWN;
 use proptest::prelude::*;
+use std::time::Duration;
 
 const ASKED: u64 = 2 * SECOND;
 /// A round is as long as the cooldown.
@@ -375,10 +376,11 @@ fn a_spent_quota_holds_calls_until_its_reset() {
     let mut scene = Scene::new();
     let first = scene.go();
     let quota = |remaining| {
-        Some(GateQuota {
+        Some(Quota {
             limit: Some(10),
             remaining,
-            reset: 5 * SECOND,
+            reset: Duration::from_secs(5),
+            window: None,
         })
     };
     scene.controller.succeeded(0, first, true, quota(1));
@@ -398,10 +400,11 @@ fn a_spent_quota_holds_calls_until_its_reset() {
 #[test]
 fn a_quota_comes_back_after_as_long_as_the_first_time() {
     let mut scene = Scene::new();
-    let spent = Some(GateQuota {
+    let spent = Some(Quota {
         limit: Some(1),
         remaining: 0,
-        reset: 5 * SECOND,
+        reset: Duration::from_secs(5),
+        window: None,
     });
     let first = scene.go();
     scene.controller.succeeded(0, first, true, spent);
@@ -418,10 +421,11 @@ fn a_quota_comes_back_after_as_long_as_the_first_time() {
 fn a_call_without_a_response_takes_one_from_the_quota() {
     let mut scene = Scene::new();
     let [first, lost] = [(); 2].map(|()| scene.go());
-    let three = Some(GateQuota {
+    let three = Some(Quota {
         limit: Some(10),
         remaining: 3,
-        reset: 5 * SECOND,
+        reset: Duration::from_secs(5),
+        window: None,
     });
     scene.controller.succeeded(0, first, true, three);
     scene.controller.ended(0, lost, None);
@@ -436,10 +440,11 @@ fn a_call_without_a_response_takes_one_from_the_quota() {
 fn a_spent_quota_shuts_the_gate_once_no_call_is_in_flight() {
     let mut scene = Scene::new();
     let [first, second] = [(); 2].map(|()| scene.go());
-    let spent = Some(GateQuota {
+    let spent = Some(Quota {
         limit: Some(10),
         remaining: 0,
-        reset: 5 * SECOND,
+        reset: Duration::from_secs(5),
+        window: None,
     });
     scene.controller.succeeded(0, first, true, spent);
     // The response of the other one may say that more remains.

@@ -51,7 +51,7 @@ impl Scene {
         self.end(place, CallEnd::Succeeded, None);
     }
 
-    fn end(&self, place: Permit, end: CallEnd, quota: Option<GateQuota>) {
+    fn end(&self, place: Permit, end: CallEnd, quota: Option<Quota>) {
         self.gate.end(&place, end, quota, &*self.runtime);
     }
 

@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use http_retry_core::Outcome;
 use http_retry_core::reading::OutcomeExt;
 use http_retry_core::runtime::Runtime;
-use http_retry_core::sharing::{CallEnd, GateQuota};
+use http_retry_core::sharing::CallEnd;
 
 const PROCESSES: usize = 10;
 
@@ -27,12 +27,7 @@ fn go_before_the_reset(remaining: u64) -> usize {
     let quota = Outcome::response(StatusCode::OK, &headers).quota(Duration::ZERO);
     for process in 0..PROCESSES {
         let place = world.go(process);
-        world.end_with_quota(
-            process,
-            &place,
-            CallEnd::Succeeded,
-            quota.map(GateQuota::from),
-        );
+        world.end_with_quota(process, &place, CallEnd::Succeeded, quota);
     }
     let whole = world.clock.now() + SEC * 5;
     let mut waits = Vec::new();

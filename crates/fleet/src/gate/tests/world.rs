@@ -5,11 +5,9 @@ use super::*;
 use crate::gate::link::GateLink;
 use futures_util::FutureExt;
 use http_retry_core::gate::Gate;
-use http_retry_core::policy::Moment;
+use http_retry_core::policy::{Moment, Quota};
 use http_retry_core::runtime::Runtime;
-use http_retry_core::sharing::{
-    CallEnd, CallKind, GateExt, GateQuota, GateRequest, Passed, Permit,
-};
+use http_retry_core::sharing::{CallEnd, CallKind, GateExt, GateRequest, Passed, Permit};
 use http_retry_testing::ManualRuntime;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -159,7 +157,7 @@ impl World {
         process: usize,
         place: &Permit,
         end: CallEnd,
-        quota: Option<GateQuota>,
+        quota: Option<Quota>,
     ) {
         let gate = &self.processes[process].gate;
         gate.end(place, end, quota, &self.clock);

@@ -147,11 +147,12 @@ fn a_closure_of_others_stays_when_own_refusals_are_lifted() {
 fn a_held_call_is_in_flight_until_it_is_judged() {
     let mut scene = Scene::new();
     let quota = |remaining| {
-        let (limit, reset) = (Some(9), 60 * SECOND);
-        Some(GateQuota {
+        let (limit, reset) = (Some(9), Duration::from_secs(60));
+        Some(Quota {
             limit,
             remaining,
             reset,
+            window: None,
         })
     };
     let told = scene.go();
