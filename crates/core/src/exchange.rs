@@ -36,7 +36,7 @@ use crate::route::Route;
 use crate::runtime::Sleep;
 use crate::server_hints::has_quota_header;
 use engine::Engine;
-use gates::{HeldPermit, gate_key, joined_gate_key};
+use gates::{PermitGuard, gate_key, joined_gate_key};
 use head::{Head, Kept};
 use http::{HeaderMap, StatusCode};
 use progress::Progress;
@@ -54,7 +54,7 @@ use todo::{End, Ending, Found, Todo};
 /// unsent retry go back to the budget.
 pub struct Exchange {
     /// The settings shared by all requests, and the right to send the first attempt until there is a progress.
-    permit: HeldPermit,
+    permit: PermitGuard,
     route: Arc<Route>,
     /// The budget of the request's service, if each has its own. Found together with the gate, by the same name.
     budget: Option<RetryBudget>,
@@ -81,7 +81,7 @@ impl Exchange {
         Self {
             mark: AttemptMark::new(settings.may_retry(&route), !settings.is_passthrough()),
             started: engine.runtime.now(),
-            permit: HeldPermit::new(engine, None),
+            permit: PermitGuard::new(engine, None),
             route,
             budget: None,
             settings,

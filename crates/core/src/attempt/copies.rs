@@ -4,7 +4,7 @@
 use super::terms::AttemptTerms;
 use super::{AttemptHandle, mark};
 use crate::budget::{RetryBudget, TakenTokens};
-use crate::exchange::gates::HeldPermit;
+use crate::exchange::gates::PermitGuard;
 use crate::exchange::head::Head;
 use crate::exchange::settings::RequestSettings;
 use crate::gate::state::CallEnd;
@@ -182,7 +182,7 @@ pub struct PaidCopy {
     number: u32,
     /// `None` once they are spent.
     tokens: Option<TakenTokens>,
-    permits: Vec<HeldPermit>,
+    permits: Vec<PermitGuard>,
     sent: Option<Duration>,
 }
 

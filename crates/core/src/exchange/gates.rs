@@ -18,14 +18,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-/// The right to send one attempt. Dropping it reports to the gate that the attempt is over.
-pub(crate) struct HeldPermit {
+/// The right to send one attempt, and the gate to return it to. Dropping it reports to the gate that the attempt is over.
+pub(crate) struct PermitGuard {
     pub(super) engine: Arc<Engine>,
     /// `None` if no gate applies or the gate has no slot for its key, and after the end was reported.
     pub(super) inner: Option<Permit>,
 }
 
-impl HeldPermit {
+impl PermitGuard {
     #[inline]
     pub(crate) fn new(engine: Arc<Engine>, inner: Option<Permit>) -> Self {
         Self { engine, inner }
@@ -69,7 +69,7 @@ impl HeldPermit {
     }
 }
 
-impl Drop for HeldPermit {
+impl Drop for PermitGuard {
     fn drop(&mut self) {
         let is_held = self.inner.is_some_and(|permit| permit.is_held);
         let end = if is_held {
@@ -144,7 +144,7 @@ impl Progress {
     }
 
     fn passed(&mut self, key: GateKey, place: Option<Permit>) -> Todo {
-        let permit = HeldPermit::new(Arc::clone(&self.engine), place);
+        let permit = PermitGuard::new(Arc::clone(&self.engine), place);
         let mut ahead = match self.ahead.take() {
             Some(ahead) => {
                 self.narrower.push((key, permit));
@@ -213,7 +213,7 @@ impl Progress {
         // This refusal may be the first to show the narrower limit. Then the call holds no permit of that gate yet.
         let enter = || {
             let permit = self.engine.gate.enter(key, at.now, false).ok()??;
-            Some(HeldPermit::new(Arc::clone(&self.engine), Some(permit)))
+            Some(PermitGuard::new(Arc::clone(&self.engine), Some(permit)))
         };
         if let Some(mut own) = own.or_else(enter) {
             own.end(CallEnd::Refused(refusal.asked), None);
@@ -266,7 +266,7 @@ impl Engine {
         self: &Arc<Self>,
         (key, request): (Option<GateKey>, &RequestLine),
         quotas_at_once: bool,
-    ) -> Option<Vec<HeldPermit>> {
+    ) -> Option<Vec<PermitGuard>> {
         let Some(key) = key else {
             return Some(Vec::new());
         };
@@ -274,7 +274,7 @@ impl Engine {
         let keys = std::iter::once(key).chain(gate.narrower((key, request), now));
         let permits = keys.map(|key| {
             let permit = gate.enter(key, now, quotas_at_once).ok()?;
-            Some(HeldPermit::new(Arc::clone(self), permit))
+            Some(PermitGuard::new(Arc::clone(self), permit))
         });
         permits.collect()
     }

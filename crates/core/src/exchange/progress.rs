@@ -2,7 +2,7 @@
 //! what follows from them.
 
 use super::engine::Engine;
-use super::gates::{HeldPermit, joined_gate_key};
+use super::gates::{PermitGuard, joined_gate_key};
 use super::head::{Head, Kept};
 use super::retry::{Awaited, CutAttempt, Limit, UndoMove};
 use super::todo::{End, Ending, EndsWith, ErrorFacts, Found, Todo};
@@ -47,9 +47,9 @@ pub(super) struct Progress {
     /// The gate of the requests that share a rate limit with this one.
     pub(super) gate_key: GateKey,
     /// The right to send the attempt under way.
-    pub(super) permit: Option<HeldPermit>,
+    pub(super) permit: Option<PermitGuard>,
     /// The rights that narrower limits give, with their gates.
-    pub(super) narrower: Vec<(GateKey, HeldPermit)>,
+    pub(super) narrower: Vec<(GateKey, PermitGuard)>,
     /// The narrower gates that are still to pass; `None` before the gate of the service.
     pub(super) ahead: Option<Vec<GateKey>>,
     /// The time waited at the gates before this attempt.
@@ -90,7 +90,7 @@ impl Exchange {
     #[cold]
     pub(super) fn new_progress(&mut self, head: Option<&impl Head>) -> Box<Progress> {
         let engine = Arc::clone(&self.permit.engine);
-        let empty = HeldPermit::new(Arc::clone(&engine), None);
+        let empty = PermitGuard::new(Arc::clone(&engine), None);
         let permit = std::mem::replace(&mut self.permit, empty);
         let route = Arc::clone(&self.route);
         let policy = route.policy();
@@ -284,7 +284,7 @@ impl Progress {
     fn succeed(&mut self, outcome: Outcome<'_>) -> Todo {
         self.session.succeed();
         // Only a quota is measured by the wall clock.
-        let reads_quotas = self.permit.as_ref().is_some_and(HeldPermit::reads_quotas);
+        let reads_quotas = self.permit.as_ref().is_some_and(PermitGuard::reads_quotas);
         let has_quota = reads_quotas && outcome.headers().is_some_and(has_quota_header);
         self.at = if has_quota {
             self.engine.runtime.moment()
