@@ -279,11 +279,8 @@ impl Runner {
         T: MaybeSend,
         X: Sends<Request = (), Requests = Repeatable, Raw = T, Responses = Opaque, Error = E>,
     {
-        let operation = http_retry_core::adapter::Operation {
-            service: Arc::clone(&self.service),
-            facts: self.facts,
-        };
-        let own = RequestSettings::of_operation(operation, self.slot.clone());
+        let service = Arc::clone(&self.service);
+        let own = RequestSettings::of_operation(service, self.facts, self.slot.clone());
         let mut call = Call::new(Arc::clone(&self.engine), own, &mut ());
         match call.start(&()) {
             Todo::Send => drive(call, client, Repeatable, ()).await,

@@ -348,7 +348,7 @@ const DOORS: [(&str, &str); 6] = [
     (
         "adapter",
         "BodyPart BrokenResponse Budgets Changes End Ending EndsWith Engine ErrorFacts Exchange \
-         Found Head Inspected Kept Operation Rebase RedirectMode RedirectSigns RequestSettings RewriteWith \
+         Found Head Inspected Kept Rebase RedirectMode RedirectSigns RequestSettings RewriteWith \
          Routes SaveOptions Todo follows_no_redirects follows_redirect warn_of_setting",
     ),
     (

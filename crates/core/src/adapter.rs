@@ -12,7 +12,7 @@ pub use crate::budget::services::Budgets;
 pub use crate::exchange::Exchange;
 pub use crate::exchange::engine::{Engine, Routes, SaveOptions};
 pub use crate::exchange::head::{Head, Kept};
-pub use crate::exchange::settings::{Operation, RequestSettings};
+pub use crate::exchange::settings::RequestSettings;
 pub use crate::exchange::todo::{Changes, End, Ending, EndsWith, ErrorFacts, Found, Todo};
 pub use crate::nested::{RedirectMode, RedirectSigns, follows_redirect};
 pub use crate::policy::bodies::{BodyPart, BrokenResponse, Inspected, RewriteWith};

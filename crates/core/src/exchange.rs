@@ -454,7 +454,7 @@ impl Exchange {
         }
         let key = match (head, self.settings.operation()) {
             (Some(head), _) => gate_key(engine, &authority, head),
-            (None, Some(operation)) => engine.gate.key_of(&operation.service),
+            (None, Some(service)) => engine.gate.key_of(service),
             (None, None) => return false,
         };
         // Waiting at several gates is the progress's work.

@@ -4,7 +4,6 @@ use super::engine::Engine;
 use super::head::Head;
 use super::progress::Progress;
 use super::retry::Awaited;
-use super::settings::Operation;
 use super::todo::Todo;
 use crate::gate::ext::GateExt;
 use crate::gate::map::Permit;
@@ -251,13 +250,13 @@ impl Progress {
 
 impl Engine {
     /// Returns the gate of an operation's service. A shared gate joins its fleet.
-    pub(super) fn gate_key_of_operation(&self, route: &Route, operation: &Operation) -> GateKey {
-        let key = self.gate.key_of(&operation.service);
+    pub(super) fn gate_key_of_operation(&self, route: &Route, service: &str) -> GateKey {
+        let key = self.gate.key_of(service);
         // Operations without a service name have nothing in common with those of another process.
-        if operation.service.is_empty() || route.policy().gate_wait_limit().is_none() {
+        if service.is_empty() || route.policy().gate_wait_limit().is_none() {
             return key;
         }
-        self.gate_key_of(route, (key, &operation.service), || None)
+        self.gate_key_of(route, (key, service), || None)
     }
 
     /// Takes a place at a gate, if there is one, and at those of narrower limits of the request, if all of them admit a

@@ -160,10 +160,8 @@ impl Exchange {
     }
 
     pub(super) fn facts(&self, head: Option<&impl Head>) -> RequestFacts {
-        let operation = self.settings.operation();
         head.map(|head| head.facts().keyed(head.has_own_key(self.route.policy())))
             .or(self.settings.facts)
-            .or(operation.map(|operation| operation.facts))
             .unwrap_or_else(RequestFacts::operation)
     }
 }

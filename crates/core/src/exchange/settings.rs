@@ -22,7 +22,7 @@ pub struct RequestSettings {
     off: bool,
     /// `true` for a request inside of an attempt of another retry layer.
     pub nested: bool,
-    /// The facts of a request that is not saved. They stand here since there is room for them.
+    /// The facts of an operation, or of a request that is not saved. They stand here since there is room for them.
     pub(super) facts: Option<RequestFacts>,
 }
 
@@ -31,7 +31,8 @@ struct Rare {
     settings: Option<RetryOverride>,
     slot: Option<ReportSlot>,
     rest: Option<RestOfDownload>,
-    operation: Option<Operation>,
+    /// The name of the service of an operation that is not HTTP; empty for none.
+    operation: Option<Arc<str>>,
     /// The handle to an attempt of an outer layer, for a layer that repeats the request all the same.
     outer: Option<AttemptHandle>,
     /// The request itself and its gate, if it is not saved and more than its facts may be asked for.
@@ -46,16 +47,6 @@ struct Rare {
 pub struct RestOfDownload {
     /// The longest time until the head.
     pub head_within: Duration,
-}
-
-/// An operation that is not HTTP.
-#[derive(Clone)]
-#[expect(clippy::exhaustive_structs, reason = "an adapter fills it in")]
-pub struct Operation {
-    /// The name of its service; empty for none.
-    pub service: Arc<str>,
-    /// The facts that say if it may run twice.
-    pub facts: RequestFacts,
 }
 
 static OFF: RetryOverride = RetryOverride::off();
@@ -77,19 +68,20 @@ impl RequestSettings {
         own
     }
 
-    /// Returns the settings of an operation.
+    /// Returns the settings of an operation that is not HTTP. The name of its service is empty for none, and its facts say
+    /// if it may run twice.
     #[must_use]
-    pub fn of_operation(operation: Operation, slot: Option<ReportSlot>) -> Self {
+    pub fn of_operation(service: Arc<str>, facts: RequestFacts, slot: Option<ReportSlot>) -> Self {
         let rare = Rare {
             slot,
-            operation: Some(operation),
+            operation: Some(service),
             ..Rare::default()
         };
         Self {
             rare: Some(Box::new(rare)),
             off: false,
             nested: is_inside(),
-            facts: None,
+            facts: Some(facts),
         }
     }
 
@@ -163,7 +155,8 @@ impl RequestSettings {
         (rare.line, rare.gate_key) = (Some(line), gate_key);
     }
 
-    pub(super) fn operation(&self) -> Option<&Operation> {
+    /// Returns the name of the service of an operation, which is empty for none. `None` for a request.
+    pub(super) fn operation(&self) -> Option<&Arc<str>> {
         self.rare.as_ref()?.operation.as_ref()
     }
 
@@ -201,8 +194,8 @@ impl RequestSettings {
     }
 
     fn chosen_route(&mut self, engine: &Engine, head: Option<&impl Head>) -> Arc<Route> {
-        if let Some(operation) = self.operation() {
-            return engine.route(&RequestHead::default(), Some(&operation.service));
+        if let Some(service) = self.operation() {
+            return engine.route(&RequestHead::default(), Some(service));
         }
         let service = self.service_name().map(|name| &**name);
         let head = head.map(Head::route).unwrap_or_default();
@@ -246,8 +239,8 @@ impl RequestSettings {
     }
 
     pub(super) fn named(&self, route: &Route, authority: &Arc<str>) -> Arc<str> {
-        if let Some(operation) = self.operation() {
-            return Arc::clone(&operation.service);
+        if let Some(service) = self.operation() {
+            return Arc::clone(service);
         }
         let named = route.name().or(self.service_name());
         Arc::clone(named.unwrap_or(authority))
@@ -256,7 +249,7 @@ impl RequestSettings {
     /// Returns the service that the request names, if it names one.
     pub(super) fn service_name(&self) -> Option<&Arc<str>> {
         match self.operation() {
-            Some(operation) => Some(&operation.service).filter(|name| !name.is_empty()),
+            Some(service) => Some(service).filter(|name| !name.is_empty()),
             None => self.get()?.service.as_ref(),
         }
     }
@@ -265,7 +258,7 @@ impl RequestSettings {
     #[inline]
     pub(super) fn service<'a>(&'a self, route: &'a Route, authority: &'a str) -> &'a str {
         match self.operation() {
-            Some(operation) => &operation.service,
+            Some(service) => service,
             None => route
                 .name()
                 .or(self.service_name())
