@@ -21,7 +21,7 @@ pub(crate) fn drive<C: Sends>(
     async move {
         let request = call.save(&requests, request);
         let sent = begin(&mut call, &mut client, request);
-        let ended = AttemptEnd::of(&mut call, sent).await;
+        let ended = end_of(&mut call, sent).await;
         match after(&mut call, &mut client, ended) {
             Ok(result) => result,
             // Boxed, since most calls end here, and a future is as large as its largest await.
@@ -46,11 +46,11 @@ pub(crate) fn carry_on<C: Sends>(
             // Requests and responses stay out of this future, which is as large as what lives across an await.
             todo = match todo {
                 Todo::Send => {
-                    let ended = match begin_next(&mut call, &mut client, &requests) {
-                        Ok(sent) => AttemptEnd::of(&mut call, sent).await,
-                        Err(todo) => AttemptEnd::NotSent(todo),
+                    let sent = match begin_next(&mut call, &mut client, &requests) {
+                        Ok(sent) => Ok(end_of(&mut call, sent).await),
+                        Err(todo) => Err(todo),
                     };
-                    match after(&mut call, &mut client, ended) {
+                    match sent.and_then(|ended| after(&mut call, &mut client, ended)) {
                         Ok(result) => return result,
                         Err(todo) => todo,
                     }
@@ -98,39 +98,35 @@ fn begin<'c, C: Sends>(
         .around(|| client.send(request, attempt, handle))
 }
 
-/// The end of an attempt.
-enum AttemptEnd<C: Client> {
-    Result(AttemptResult<C>),
-    /// It was cut, and this is what follows.
-    Cut(Todo),
-    /// It was not sent, and this is what to do instead.
-    NotSent(Todo),
-}
-
-impl<C: Client> AttemptEnd<C> {
-    /// Waits for the end of an attempt.
-    async fn of(call: &mut Call<C>, sent: impl Future<Output = AttemptResult<C>>) -> Self {
-        let mut sent = pin!(sent);
-        loop {
-            let in_time = poll_fn(|cx| match call.exchange.around(|| sent.as_mut().poll(cx)) {
-                Poll::Ready(result) => Poll::Ready(Some(result)),
-                Poll::Pending => call.exchange.poll_limit(cx).map(|()| None),
-            });
-            if let Some(result) = in_time.await {
-                return Self::Result(result);
-            }
-            let mut todo = call.cut();
-            if let Todo::Ask = todo {
-                todo = poll_fn(|cx| call.poll_wait(cx)).await;
-            }
-            if !matches!(todo, Todo::Stay) {
-                return Self::Cut(todo);
-            }
+/// Waits for the end of an attempt.
+///
+/// # Errors
+///
+/// The next todo, if the attempt was cut.
+async fn end_of<C: Client>(
+    call: &mut Call<C>,
+    sent: impl Future<Output = AttemptResult<C>>,
+) -> Result<AttemptResult<C>, Todo> {
+    let mut sent = pin!(sent);
+    loop {
+        let in_time = poll_fn(|cx| match call.exchange.around(|| sent.as_mut().poll(cx)) {
+            Poll::Ready(result) => Poll::Ready(Some(result)),
+            Poll::Pending => call.exchange.poll_limit(cx).map(|()| None),
+        });
+        if let Some(result) = in_time.await {
+            return Ok(result);
+        }
+        let mut todo = call.cut();
+        if let Todo::Ask = todo {
+            todo = poll_fn(|cx| call.poll_wait(cx)).await;
+        }
+        if !matches!(todo, Todo::Stay) {
+            return Err(todo);
         }
     }
 }
 
-/// Takes the end of an attempt. Returns the result of a request that is finished.
+/// Takes the end of an attempt that was sent. Returns the result of a request that is finished.
 ///
 /// # Errors
 ///
@@ -138,17 +134,16 @@ impl<C: Client> AttemptEnd<C> {
 fn after<C: Client>(
     call: &mut Call<C>,
     client: &mut C,
-    ended: AttemptEnd<C>,
+    ended: Result<AttemptResult<C>, Todo>,
 ) -> Result<AttemptResult<C>, Todo> {
     match ended {
-        AttemptEnd::Result(result) => match call.ended(client, &result) {
+        Ok(result) => match call.ended(client, &result) {
             Todo::Done => Ok(call.finish(result)),
             todo => {
                 call.keep(result);
                 Err(todo)
             }
         },
-        AttemptEnd::Cut(todo) => Err(call.abandon(client, todo)),
-        AttemptEnd::NotSent(todo) => Err(todo),
+        Err(todo) => Err(call.abandon(client, todo)),
     }
 }
