@@ -269,7 +269,7 @@ impl Gate {
     ) -> Option<Permit> {
         let slot = self.0.map.slot_of(&permit)?;
         let (map, moment) = (&self.0.map, runtime.moment());
-        let call = (permit.permit, permit.is_first);
+        let call = (permit.number, permit.is_first);
         let quota = quota.map(Quota::with_min_reset);
         map.decide(slot, permit.key, moment, |state, counters| {
             state.hold(counters, call, asked, quota);
@@ -290,9 +290,9 @@ impl Gate {
                 counters.end(false);
                 match end {
                     CallEnd::Refused(asked) => {
-                        state.confirm(counters, permit.permit, asked, quota);
+                        state.confirm(counters, permit.number, asked, quota);
                     }
-                    _ => state.lift(counters, permit.permit, quota),
+                    _ => state.lift(counters, permit.number, quota),
                 }
             });
         }
@@ -314,7 +314,7 @@ impl Gate {
     fn notify(&self, slot: &Slot, permit: &Permit, end: CallEnd, runtime: &dyn Runtime) {
         let (map, moment) = (&self.0.map, runtime.moment());
         map.decide(slot, permit.key, moment, |state, counters| {
-            state.record_end(counters, (permit.permit, permit.is_first), end, None);
+            state.record_end(counters, (permit.number, permit.is_first), end, None);
         });
     }
 }
@@ -349,10 +349,10 @@ impl GateWait {
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Passed> {
         let turn = ready!(self.poll_line(cx));
         // This call has taken the lock already, so ignoring its quota headers would save nothing.
-        let admitted = |(permit, at)| Permit {
+        let admitted = |(number, at)| Permit {
             at,
             key: self.request.key,
-            permit,
+            number,
             is_first: self.request.kind == CallKind::Newcomer,
             is_held: false,
             reads_quota_headers: true,

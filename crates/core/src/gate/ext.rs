@@ -157,7 +157,7 @@ impl GateExt for Gate {
         Ok(Some(Permit {
             at: slot.at,
             key,
-            permit: CallNumber(number),
+            number: CallNumber(number),
             is_first: true,
             is_held: false,
             reads_quota_headers: at_once | was_refused,
@@ -209,7 +209,7 @@ impl GateExt for Gate {
             map.decide(slot, permit.key, moment, |state, counters| {
                 // Only after `decide` has taken the counters, or the end would count twice: there and in `record_end`.
                 counters.end(end == CallEnd::Succeeded);
-                state.record_end(counters, (permit.permit, permit.is_first), end, quota);
+                state.record_end(counters, (permit.number, permit.is_first), end, quota);
             });
         } else if slot.counters.end(end == CallEnd::Succeeded) {
             self.notify(slot, permit, end, runtime);

@@ -35,7 +35,7 @@ pub struct Permit {
     /// The index of its slot.
     pub(super) at: u32,
     pub(super) key: GateKey,
-    pub(super) permit: CallNumber,
+    pub(super) number: CallNumber,
     /// `true` for the call's first attempt.
     pub(super) is_first: bool,
     /// `true` once the call was refused, which counts until its response is judged.

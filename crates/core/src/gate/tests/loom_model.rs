@@ -107,7 +107,7 @@ fn loom_no_success_is_lost_or_counted_twice_as_idle_changes() {
 fn loom_first_calls_have_one_place_and_numbers_of_their_own() {
     loom::model(|| {
         let scene = Scene::modelled();
-        let enter = |scene: &Scene| scene.enter().map(|place| place.permit.0);
+        let enter = |scene: &Scene| scene.enter().map(|place| place.number.0);
         let others = [scene.spawn(enter), scene.spawn(enter)];
         let own = enter(&scene);
         let others = others.map(|other| other.join().unwrap());
