@@ -320,9 +320,10 @@ fn a_look_at_the_clock_would_be_seen() {
 /// Three drivers that each did these things by hand have drifted apart once.
 #[test]
 fn one_exchange_alone_pays_enters_gates_and_records() {
-    let deeds: [(&[&str], &[&str]); 4] = [
+    let deeds: [(&[&str], &[&str]); 5] = [
         // A resumed download pays for its next part, which is no retry of a request.
-        (&["route", ".", "ask", "("], &["http-retry-resume"]),
+        (&["engine", ".", "ask", "("], &["http-retry-resume"]),
+        (&["route", ".", "ask", "("], &[]),
         (&["gate", ".", "enter", "("], &[]),
         (&["ReportRecorder", "::", "new"], &[]),
         (&[".", "attempt_ended", "("], &[]),

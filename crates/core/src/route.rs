@@ -397,7 +397,12 @@ impl Route {
 
     /// Pays for a planned retry, from the budget that the plan names if this route has it, else from `otherwise`.
     #[must_use]
-    pub fn ask(&self, plan: RetryPlan, otherwise: &RetryBudget, now: Duration) -> PaymentResult {
+    pub(crate) fn ask(
+        &self,
+        plan: RetryPlan,
+        otherwise: &RetryBudget,
+        now: Duration,
+    ) -> PaymentResult {
         let named = plan.budget().and_then(|name| named(&self.budgets, name));
         named.unwrap_or(otherwise).ask(plan, now)
     }

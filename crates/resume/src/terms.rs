@@ -127,8 +127,7 @@ impl DownloadTerms {
         };
         let plan = session.plan(&outcome, moment).map_err(refused)?;
         let service = || self.recorder.service();
-        let budget = self.engine.budget_of(&self.route, service);
-        match self.route.ask(plan, &budget, moment.now) {
+        match self.engine.ask(&self.route, service, plan, moment.now) {
             PaymentResult::Paid(paid) => Ok(Payment::Paid(paid)),
             PaymentResult::Refused => Err(Refused {
                 why: StopReason::BudgetExhausted,

@@ -2,13 +2,13 @@
 
 use crate::attempt::mark::LayerId;
 use crate::budget::services::Budgets;
-use crate::budget::{NEVER_REFILLS, PaidRetry, PendingRetry, RetryBudget};
+use crate::budget::{NEVER_REFILLS, PaidRetry, PaymentResult, PendingRetry, RetryBudget};
 use crate::gate::ext::GateExt;
 use crate::gate::{Gate, GateKey};
 use crate::nested::{RedirectMode, Redirects};
 use crate::policy::ext::PolicyExt;
 use crate::policy::framing::set_header;
-use crate::policy::{RetryPolicy, RetrySession};
+use crate::policy::{RetryPlan, RetryPolicy, RetrySession};
 use crate::report::Observer;
 use crate::report::span::{DEFAULT_LEVEL, RetryLevel, is_traced, warn_of_misuse};
 use crate::route::{RequestHead, Route, Router, SharedServices};
@@ -357,8 +357,25 @@ impl Engine {
         self.pay_from(budget);
     }
 
+    /// Pays at `now` for a planned retry on this route: from the budget that the plan names if the route has it, else from
+    /// that of the service.
+    #[must_use]
+    pub fn ask(
+        &self,
+        route: &Route,
+        service: impl FnOnce() -> Arc<str>,
+        plan: RetryPlan,
+        now: Duration,
+    ) -> PaymentResult {
+        route.ask(plan, &self.budget_of(route, service), now)
+    }
+
     /// Returns the budget of a request on this route.
-    pub fn budget_of(&self, route: &Route, service: impl FnOnce() -> Arc<str>) -> RetryBudget {
+    pub(crate) fn budget_of(
+        &self,
+        route: &Route,
+        service: impl FnOnce() -> Arc<str>,
+    ) -> RetryBudget {
         self.budgets_of(route).of(service)
     }
 
