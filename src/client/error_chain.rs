@@ -24,9 +24,9 @@ use crate::{ErrorKind, Outcome, Reach, RetryPolicy};
 use http_retry_core::reading::OutcomeExt;
 use http_retry_core::settings::PolicyExt;
 use io_errors::{while_connected, while_connecting, while_resolving};
-use link::{BodyReader, Link};
+use link::Link;
 use links::{known, links};
-use of_reqwest::{ReqwestFacts, behind_urls};
+use of_reqwest::{ReqwestError, behind_urls, is_of_dns, is_timeout};
 use reading::{kind_by_connector, kind_within_body, read};
 use std::any::Any;
 use std::error::Error;
@@ -128,7 +128,7 @@ pub(crate) fn walk(policy: &RetryPolicy, error: &(dyn Error + 'static)) -> Outco
 
 /// The facts found in a chain so far.
 #[derive(Default)]
-struct ChainFacts {
+struct ChainFacts<'a> {
     /// The outermost link that says where the request was.
     place: Option<Place>,
     /// The name of the host was being resolved.
@@ -147,8 +147,8 @@ struct ChainFacts {
     not_begun: bool,
     /// The walk has ended: the rest of the chain is not about the request.
     ended: bool,
-    /// The facts that the innermost error of reqwest states about the links behind it.
-    reqwest: ReqwestFacts,
+    /// The innermost error of reqwest, which states facts about the links behind it, whose types are private.
+    reqwest: Option<&'a ReqwestError>,
     outcome: Option<Outcome<'static>>,
 }
 
@@ -160,11 +160,11 @@ enum Place {
     Connected,
 }
 
-impl ChainFacts {
+impl<'a> ChainFacts<'a> {
     fn judge_chain(
         mut self,
         policy: &RetryPolicy,
-        error: &(dyn Error + 'static),
+        error: &'a (dyn Error + 'static),
     ) -> Outcome<'static> {
         for link in links(error) {
             let is_of_another = self.ended;
@@ -178,12 +178,12 @@ impl ChainFacts {
         self.with_reach(outcome)
     }
 
-    fn add(&mut self, link: &(dyn Error + 'static)) {
+    fn add(&mut self, link: &'a (dyn Error + 'static)) {
         // Deeper links are walked only for classifiers.
         if self.ended {
             return;
         }
-        self.reqwest = ReqwestFacts::of(link).unwrap_or(self.reqwest);
+        self.reqwest = link.downcast_ref().or(self.reqwest);
         match read(link, self.answered) {
             Link::Silent => {
                 let kind = self.kind_of_link(link);
@@ -191,7 +191,7 @@ impl ChainFacts {
             }
             Link::Connecting => {
                 self.is_at(Place::Connecting);
-                self.resolving |= self.is_connecting() && self.reqwest.dns;
+                self.resolving |= self.is_connecting() && self.reqwest.is_some_and(is_of_dns);
             }
             Link::Resolving => self.resolving |= self.is_connecting(),
             Link::Connected => {
@@ -199,9 +199,17 @@ impl ChainFacts {
                 // The decoder only passed on that its source failed.
                 (self.decoding, self.decode_failed) = (false, false);
             }
-            Link::InBody(reader) => self.is_in_body(reader),
+            Link::InBody => self.is_in_body(),
+            Link::InBodyOnConnection => {
+                self.is_in_body();
+                self.is_at(Place::Connected);
+            }
+            Link::Decoding => {
+                self.is_in_body();
+                (self.decoding, self.decode_failed) = (true, true);
+            }
             Link::Incomplete => {
-                self.is_in_body(BodyReader::Layer);
+                self.is_in_body();
                 self.outcome = Some(Outcome::error(ErrorKind::Incomplete));
             }
             Link::Unsent => self.unsent = true,
@@ -242,14 +250,10 @@ impl ChainFacts {
         self.place == Some(Place::Connecting)
     }
 
-    fn is_in_body(&mut self, reader: BodyReader) {
+    fn is_in_body(&mut self) {
         // A connector may read a response of its own.
         self.answered |= !self.is_connecting();
-        let decoded = reader == BodyReader::Decoder;
-        (self.decoding, self.decode_failed) = (decoded, decoded);
-        if reader == BodyReader::Connection {
-            self.is_at(Place::Connected);
-        }
+        (self.decoding, self.decode_failed) = (false, false);
     }
 
     fn ends_with(&mut self, outcome: Outcome<'static>) {
@@ -267,7 +271,8 @@ impl ChainFacts {
     }
 
     fn kind_of_link(&self, link: &(dyn Error + 'static)) -> Option<ErrorKind> {
-        if self.reqwest.is_timed_out_by(link) {
+        // reqwest's timeout is the last link of its chain.
+        if link.source().is_none() && self.reqwest.is_some_and(is_timeout) {
             return Some(self.refined(ErrorKind::Timeout));
         }
         match (self.place, self.answered) {

@@ -19,7 +19,11 @@ pub(super) enum Link {
     /// The error comes from an established connection, unless an outer link is `Connecting`.
     Connected,
     /// The error comes from the body of a response.
-    InBody(BodyReader),
+    InBody,
+    /// The same, and an established connection read it.
+    InBodyOnConnection,
+    /// The same, and a decoder failed, or what it reads from.
+    Decoding,
     /// The body of a response ended early.
     Incomplete,
     /// The rest of the chain gives the reason that the request was not sent.
@@ -36,14 +40,4 @@ pub(super) enum Link {
     Judged(ErrorKind, Class, Reach),
     /// The rest of the chain is not about the request.
     End(ErrorKind),
-}
-
-/// The reader of a response's body that failed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum BodyReader {
-    /// A decoder, or what it reads from.
-    Decoder,
-    Connection,
-    /// A layer of this crate.
-    Layer,
 }

@@ -1,6 +1,7 @@
 //! The links of an error's chain, and the known error types of services.
 
 use super::of_hyper;
+use super::of_reqwest::ReqwestError;
 use crate::RateLimited;
 use crate::error::{AttemptTimeout, BoxError, IncompleteBody};
 use crate::runtime::Elapsed;
@@ -43,28 +44,18 @@ pub(super) fn known(value: &dyn Any) -> Option<&(dyn Error + 'static)> {
     if let Some(error) = value.downcast_ref::<anyhow::Error>() {
         return Some(error.as_ref());
     }
-    #[cfg(feature = "reqwest")]
-    if let Some(error) = value.downcast_ref::<::reqwest::Error>() {
-        return Some(error);
-    }
-    if let Some(error) = of_hyper::known(value) {
-        return Some(error);
-    }
-    if let Some(error) = value.downcast_ref::<Elapsed>() {
-        return Some(error);
-    }
-    if let Some(error) = value.downcast_ref::<io::Error>() {
-        return Some(error);
-    }
-    if let Some(error) = value.downcast_ref::<IncompleteBody>() {
-        return Some(error);
-    }
-    if let Some(error) = value.downcast_ref::<RateLimited>() {
-        return Some(error);
-    }
-    value
-        .downcast_ref::<AttemptTimeout>()
-        .map(|error| error as _)
+    of_hyper::known(value)
+        .or_else(|| error_of::<ReqwestError>(value))
+        .or_else(|| error_of::<Elapsed>(value))
+        .or_else(|| error_of::<io::Error>(value))
+        .or_else(|| error_of::<IncompleteBody>(value))
+        .or_else(|| error_of::<RateLimited>(value))
+        .or_else(|| error_of::<AttemptTimeout>(value))
+}
+
+/// Returns a value as an error, if it is of this type.
+pub(super) fn error_of<E: Error + 'static>(value: &dyn Any) -> Option<&(dyn Error + 'static)> {
+    value.downcast_ref::<E>().map(|error| error as _)
 }
 
 /// Returns the error that the middlewares' error carries, which its own `source()` skips.

@@ -7,19 +7,15 @@ use http_retry_core::adapter::RedirectSigns;
 use std::any::Any;
 use std::error::Error;
 
-#[derive(Clone, Copy, Default)]
-pub(super) struct ReqwestFacts {
-    pub(super) dns: bool,
+/// No error is of this type.
+pub(super) use std::convert::Infallible as ReqwestError;
+
+pub(super) fn is_timeout(error: &ReqwestError) -> bool {
+    match *error {}
 }
 
-impl ReqwestFacts {
-    pub(super) fn of(_: &(dyn Error + 'static)) -> Option<Self> {
-        None
-    }
-
-    pub(super) fn is_timed_out_by(self, _: &(dyn Error + 'static)) -> bool {
-        false
-    }
+pub(super) fn is_of_dns(error: &ReqwestError) -> bool {
+    match *error {}
 }
 
 pub(crate) fn redirect_signs<'a>(_: &RetryPolicy, _: &'a dyn Any) -> RedirectSigns<'a> {

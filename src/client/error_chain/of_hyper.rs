@@ -2,7 +2,8 @@
 
 mod http2;
 
-use super::link::{BodyReader, Link};
+use super::link::Link;
+use super::links::error_of;
 use crate::ErrorKind;
 use std::any::Any;
 use std::error::Error;
@@ -42,17 +43,11 @@ pub(super) fn read_text(text: &str, answered: bool) -> Link {
 
 /// Returns the error behind a value of one of these crates' error types.
 pub(super) fn known(value: &dyn Any) -> Option<&(dyn Error + 'static)> {
-    if let Some(error) = value.downcast_ref::<hyper_util::client::legacy::Error>() {
-        return Some(error);
-    }
-    if let Some(error) = value.downcast_ref::<hyper::Error>() {
-        return Some(error);
-    }
+    let known = error_of::<hyper_util::client::legacy::Error>(value)
+        .or_else(|| error_of::<hyper::Error>(value));
     #[cfg(feature = "http2")]
-    if let Some(error) = value.downcast_ref::<h2::Error>() {
-        return Some(error);
-    }
-    None
+    let known = known.or_else(|| error_of::<h2::Error>(value));
+    known
 }
 
 /// Returns the next link of a chain. An error of h2 has no `source()`.
@@ -89,7 +84,7 @@ fn read_hyper(error: &hyper::Error) -> Link {
     }
     // hyper has no predicate for this.
     if error.to_string() == "error reading a body from connection" {
-        return Link::InBody(BodyReader::Connection);
+        return Link::InBodyOnConnection;
     }
     Link::Connected
 }

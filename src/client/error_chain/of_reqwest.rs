@@ -8,38 +8,30 @@ use http_retry_core::settings::PolicyExt;
 use std::any::Any;
 use std::error::Error;
 
-/// The facts that an error of reqwest states about the links behind it, whose types are private.
-#[derive(Clone, Copy, Default)]
-pub(super) struct ReqwestFacts {
-    timeout: bool,
-    pub(super) dns: bool,
+pub(super) use ::reqwest::Error as ReqwestError;
+
+/// Returns `true` if a timeout is among the links behind an error of reqwest, whose types are private.
+pub(super) fn is_timeout(error: &ReqwestError) -> bool {
+    error.is_timeout()
 }
 
-impl ReqwestFacts {
-    /// Returns the facts of a link, if it is an error of reqwest.
-    pub(super) fn of(link: &(dyn Error + 'static)) -> Option<Self> {
-        let error = link.downcast_ref::<::reqwest::Error>()?;
-        Some(Self {
-            timeout: error.is_timeout(),
-            // The browser does not say.
-            #[cfg(not(all(target_arch = "wasm32", target_os = "unknown")))]
-            dns: error.is_dns(),
-            #[cfg(all(target_arch = "wasm32", target_os = "unknown"))]
-            dns: false,
-        })
-    }
+/// Returns `true` if the links behind an error of reqwest are about the name of a host.
+#[cfg(not(all(target_arch = "wasm32", target_os = "unknown")))]
+pub(super) fn is_of_dns(error: &ReqwestError) -> bool {
+    error.is_dns()
+}
 
-    /// Returns `true` if a link of unknown type is the timeout that reqwest speaks of: the last one of its chain.
-    pub(super) fn is_timed_out_by(self, link: &(dyn Error + 'static)) -> bool {
-        self.timeout && link.source().is_none()
-    }
+/// Returns `false`: the browser does not say.
+#[cfg(all(target_arch = "wasm32", target_os = "unknown"))]
+pub(super) fn is_of_dns(_: &ReqwestError) -> bool {
+    false
 }
 
 /// Returns the signs of redirects in an error.
 pub(crate) fn redirect_signs<'a>(policy: &RetryPolicy, error: &'a dyn Any) -> RedirectSigns<'a> {
     let known = policy.own_error(error).or_else(|| known(error));
     let mut links = known.into_iter().flat_map(links);
-    match links.find_map(|link| link.downcast_ref::<::reqwest::Error>()) {
+    match links.find_map(|link| link.downcast_ref::<ReqwestError>()) {
         Some(error) => RedirectSigns {
             may_follow: true,
             // The URL in a status error may be the target of a redirect.
@@ -58,7 +50,7 @@ pub(crate) fn redirect_signs<'a>(policy: &RetryPolicy, error: &'a dyn Any) -> Re
 pub(super) fn behind_urls<'a>(
     error: &'a (dyn Error + 'static),
 ) -> Option<&'a (dyn Error + 'static)> {
-    let of_reqwest = links(error).filter(|link| link.is::<::reqwest::Error>());
+    let of_reqwest = links(error).filter(|link| link.is::<ReqwestError>());
     match of_reqwest.last() {
         Some(last) => last.source(),
         None => Some(error),
@@ -71,7 +63,7 @@ pub(crate) fn without_url(error: BoxError) -> BoxError {
         Ok(error) => return error.without_url().into(),
         Err(error) => error,
     };
-    match error.downcast::<::reqwest::Error>() {
+    match error.downcast::<ReqwestError>() {
         Ok(error) => error.without_url().into(),
         Err(error) => error,
     }

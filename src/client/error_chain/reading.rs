@@ -1,7 +1,7 @@
 //! Reading of one link of an error's chain: by its type, or else by its text.
 
 use super::io_errors::read_io;
-use super::link::{BodyReader, Link};
+use super::link::Link;
 use super::of_hyper;
 use crate::error::{AttemptTimeout, IncompleteBody};
 use crate::resume::Interrupted;
@@ -24,7 +24,7 @@ pub(super) fn read(link: &(dyn Error + 'static), answered: bool) -> Link {
         return Link::Judged(ErrorKind::NotProcessed, Class::Throttled, Reach::Unsent);
     }
     if link.is::<Interrupted>() {
-        return Link::InBody(BodyReader::Layer);
+        return Link::InBody;
     }
     #[cfg(feature = "reqwest")]
     if let Some(error) = link.downcast_ref::<::reqwest::Error>() {
@@ -119,7 +119,7 @@ fn read_reqwest(error: &::reqwest::Error) -> Link {
     // The decoder is a first guess: the next links may blame the connection that it reads from. Every failure of a
     // response's body is a decode error.
     if error.is_decode() || error.is_body() {
-        return Link::InBody(BodyReader::Decoder);
+        return Link::Decoding;
     }
     Link::Silent
 }

@@ -5,14 +5,6 @@ use crate::{Class, ErrorKind, Reach};
 #[cfg(feature = "http2")]
 use h2::{Error, Reason};
 
-/// The end of a stream, or of its connection, by an error code.
-#[derive(Clone, Copy)]
-struct Ended {
-    frame: Frame,
-    by: Peer,
-    code: Code,
-}
-
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Frame {
     RstStream,
@@ -41,49 +33,6 @@ enum Code {
     Other,
 }
 
-impl Ended {
-    fn link(self, answered: bool) -> Link {
-        match (self.frame, self.by, self.code) {
-            // RFC 9113 section 6.8: the peer has not processed a stream above its last one, whatever the code is, and
-            // h2 gives this error to no other stream.
-            (Frame::GoAway, Peer::Remote, Code::EnhanceYourCalm) => {
-                Link::GoAway(ErrorKind::NotProcessed, Class::Throttled)
-            }
-            (Frame::GoAway, Peer::Remote, Code::OtherProtocol) => {
-                Link::GoAway(ErrorKind::Protocol, Class::Permanent)
-            }
-            (Frame::GoAway, Peer::Remote, _) => {
-                Link::GoAway(ErrorKind::NotProcessed, Class::Transient)
-            }
-            // RFC 9113 section 8.7.
-            (Frame::RstStream, Peer::Remote, Code::RefusedStream) => {
-                Link::Kind(ErrorKind::NotProcessed)
-            }
-            (Frame::RstStream, Peer::Remote, Code::EnhanceYourCalm) => {
-                Link::Judged(ErrorKind::Http2, Class::Throttled, Reach::Ambiguous)
-            }
-            (Frame::RstStream, Peer::Remote, Code::OtherProtocol) => {
-                Link::Kind(ErrorKind::Protocol)
-            }
-            // The peer's bytes are no frames: it does not speak HTTP/2.
-            (Frame::GoAway, Peer::Library, Code::ProtocolError | Code::FrameSizeError) => {
-                Link::Kind(ErrorKind::Protocol)
-            }
-            // The head of the response is malformed, or longer than this side accepts: h2 resets the stream, or gives
-            // up the connection if the head is much longer. A body that is shorter than its length is cut.
-            (Frame::RstStream, Peer::Library, Code::ProtocolError)
-            | (Frame::GoAway, Peer::Library, Code::EnhanceYourCalm | Code::CompressionError)
-                if !answered =>
-            {
-                Link::Kind(ErrorKind::Protocol)
-            }
-            // While a response is awaited, this side resets a stream only if its own request body has failed.
-            (Frame::RstStream, Peer::User, _) => Link::End(ErrorKind::Body),
-            _ => Link::Kind(ErrorKind::Http2),
-        }
-    }
-}
-
 #[cfg(feature = "http2")]
 pub(super) fn read(error: &Error, answered: bool) -> Link {
     let frame = match (error.is_reset(), error.is_go_away()) {
@@ -107,17 +56,17 @@ pub(super) fn read(error: &Error, answered: bool) -> Link {
         Some(Reason::COMPRESSION_ERROR) => Code::CompressionError,
         _ => Code::Other,
     };
-    Ended { frame, by, code }.link(answered)
+    link(frame, by, code, answered)
 }
 
 /// Reads the text of h2's errors. For an I/O error that is its kind, or the text of a TLS library.
 #[cfg(any(test, not(feature = "http2")))]
 pub(super) fn read_text(text: &str, answered: bool) -> Link {
-    ended_by_text(text).map_or_else(|| read_io_text(text), |ended| ended.link(answered))
+    read_end(text, answered).unwrap_or_else(|| read_io_text(text))
 }
 
 #[cfg(any(test, not(feature = "http2")))]
-fn ended_by_text(text: &str) -> Option<Ended> {
+fn read_end(text: &str, answered: bool) -> Option<Link> {
     let frames = [
         ("stream error ", Frame::RstStream),
         ("connection error ", Frame::GoAway),
@@ -152,7 +101,7 @@ fn ended_by_text(text: &str) -> Option<Ended> {
     let (by, rest) = after_start(rest, &peers)?;
     // The debug data of a GOAWAY follows.
     let code = after_start(rest, &codes).map_or(Code::Other, |(code, _)| code);
-    Some(Ended { frame, by, code })
+    Some(link(frame, by, code, answered))
 }
 
 /// Returns the value of the start that a text has, and the rest of the text.
@@ -175,6 +124,44 @@ fn read_io_text(text: &str) -> Link {
             Link::Kind(ErrorKind::Incomplete)
         }
         _ => Link::Silent,
+    }
+}
+
+/// Returns the meaning of the end of a stream, or of its connection, by an error code.
+fn link(frame: Frame, by: Peer, code: Code, answered: bool) -> Link {
+    match (frame, by, code) {
+        // RFC 9113 section 6.8: the peer has not processed a stream above its last one, whatever the code is, and
+        // h2 gives this error to no other stream.
+        (Frame::GoAway, Peer::Remote, Code::EnhanceYourCalm) => {
+            Link::GoAway(ErrorKind::NotProcessed, Class::Throttled)
+        }
+        (Frame::GoAway, Peer::Remote, Code::OtherProtocol) => {
+            Link::GoAway(ErrorKind::Protocol, Class::Permanent)
+        }
+        (Frame::GoAway, Peer::Remote, _) => Link::GoAway(ErrorKind::NotProcessed, Class::Transient),
+        // RFC 9113 section 8.7.
+        (Frame::RstStream, Peer::Remote, Code::RefusedStream) => {
+            Link::Kind(ErrorKind::NotProcessed)
+        }
+        (Frame::RstStream, Peer::Remote, Code::EnhanceYourCalm) => {
+            Link::Judged(ErrorKind::Http2, Class::Throttled, Reach::Ambiguous)
+        }
+        (Frame::RstStream, Peer::Remote, Code::OtherProtocol) => Link::Kind(ErrorKind::Protocol),
+        // The peer's bytes are no frames: it does not speak HTTP/2.
+        (Frame::GoAway, Peer::Library, Code::ProtocolError | Code::FrameSizeError) => {
+            Link::Kind(ErrorKind::Protocol)
+        }
+        // The head of the response is malformed, or longer than this side accepts: h2 resets the stream, or gives
+        // up the connection if the head is much longer. A body that is shorter than its length is cut.
+        (Frame::RstStream, Peer::Library, Code::ProtocolError)
+        | (Frame::GoAway, Peer::Library, Code::EnhanceYourCalm | Code::CompressionError)
+            if !answered =>
+        {
+            Link::Kind(ErrorKind::Protocol)
+        }
+        // While a response is awaited, this side resets a stream only if its own request body has failed.
+        (Frame::RstStream, Peer::User, _) => Link::End(ErrorKind::Body),
+        _ => Link::Kind(ErrorKind::Http2),
     }
 }
 
