@@ -5,7 +5,6 @@ mod blocking;
 mod operation;
 
 use crate::call::{Call, Sends, carry_on, drive};
-use crate::client::responses::Opaque;
 use crate::engine::{Engine, engine_settings, redirect_settings};
 use crate::policy::Verdict;
 use crate::report::ReportSlot;
@@ -13,7 +12,7 @@ use crate::route::Router;
 use crate::runtime::{DefaultRuntime, MaybeSend, Runtime};
 use crate::{Attempt, RequestFacts, RetryPolicy};
 use http_retry_core::adapter::{RequestSettings, Todo};
-use operation::{ByFunction, ByPolicy, Operation, Repeatable};
+use operation::{Opaque, Operation, by_function, by_policy};
 use std::future::Future;
 use std::sync::Arc;
 
@@ -239,11 +238,11 @@ impl Runner {
         T: MaybeSend,
         E: MaybeSend,
     {
-        self.call(Operation::new(
-            self.one_request,
-            ByFunction(judge),
+        self.call(Operation {
+            one_request: self.one_request,
+            judge: by_function(judge),
             operation,
-        ))
+        })
     }
 
     /// Runs the operation as [`Runner::run`] does; the policy judges its errors, by
@@ -271,22 +270,26 @@ impl Runner {
         T: MaybeSend,
         E: MaybeSend + 'static,
     {
-        self.call(Operation::new(self.one_request, ByPolicy, operation))
+        self.call(Operation {
+            one_request: self.one_request,
+            judge: by_policy,
+            operation,
+        })
     }
 
     async fn call<T, E, X>(&self, client: X) -> Result<T, E>
     where
         T: MaybeSend,
-        X: Sends<Request = (), Requests = Repeatable, Raw = T, Responses = Opaque, Error = E>,
+        X: Sends<Request = (), Requests = Opaque, Raw = T, Responses = Opaque, Error = E>,
     {
         let service = Arc::clone(&self.service);
         let own = RequestSettings::of_operation(service, self.facts, self.slot.clone());
         let mut call = Call::new(Arc::clone(&self.engine), own, &mut ());
         match call.start(&()) {
-            Todo::Send => drive(call, client, Repeatable, ()).await,
+            Todo::Send => drive(call, client, Opaque, ()).await,
             todo => {
                 call.delay(());
-                Box::pin(carry_on(call, client, Repeatable, todo)).await
+                Box::pin(carry_on(call, client, Opaque, todo)).await
             }
         }
     }

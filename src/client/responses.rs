@@ -100,7 +100,6 @@ pub trait Responses<R>: Sealed + Clone + Send + 'static {
 
 impl<X, Y> Sealed for Wrapped<X, Y> {}
 impl<X> Sealed for SameType<X> {}
-impl Sealed for Opaque {}
 
 /// A strategy that wraps bodies in a [`RetryBody`], which can give back the bytes that the layer has read. Errors have
 /// the form `X`, those of bodies `Y`. It is the default of the last type parameter of
@@ -202,36 +201,6 @@ pub(super) trait KeepsReqwest: Sealed + Clone + Send + 'static {}
 impl<X: 'static, Y: 'static> KeepsReqwest for Wrapped<X, Y> {}
 #[cfg(feature = "reqwest")]
 impl<X: 'static> KeepsReqwest for SameType<X> {}
-
-/// The strategy for the results of operations, about which nothing is known.
-#[derive(Clone, Copy)]
-pub(crate) struct Opaque;
-
-impl<T: MaybeSend> Responses<T> for Opaque {
-    type Kept = T;
-    type Open = T;
-
-    fn keep(result: T) -> T {
-        result
-    }
-
-    fn head(_: &T) -> Option<(StatusCode, &HeaderMap)> {
-        None
-    }
-
-    fn extensions_mut(_: &mut T) -> Option<&mut Extensions> {
-        None
-    }
-
-    fn poll_read(
-        _: &mut T,
-        _: &mut BodyPart,
-        _: &mut usize,
-        _: &mut Context<'_>,
-    ) -> Poll<Inspected> {
-        Poll::Ready(Inspected::AtTheEnd)
-    }
-}
 
 #[diagnostic::do_not_recommend]
 impl<B, X, Y> Responses<http::Response<B>> for Wrapped<X, Y>

@@ -1,10 +1,9 @@
 //! Operations without async, which block their thread.
 
 use super::Runner;
-use super::operation::{ByFunction, ByPolicy, Operation, Repeatable};
+use super::operation::{Opaque, Operation, by_function, by_policy};
 use crate::Attempt;
 use crate::call::Sends;
-use crate::client::responses::Opaque;
 use crate::policy::Verdict;
 use crate::runtime::clock;
 use http_retry_core::runtime::block_on;
@@ -49,11 +48,11 @@ impl Runner {
         V: Into<Verdict>,
         T: Send,
     {
-        self.block_on(Operation::new(
-            self.one_request,
-            ByFunction(judge),
-            |attempt| ready(operation(attempt)),
-        ))
+        self.block_on(Operation {
+            one_request: self.one_request,
+            judge: by_function(judge),
+            operation: |attempt| ready(operation(attempt)),
+        })
     }
 
     /// Runs an operation without async, as [`Runner::run_blocking`] does; the policy judges its errors, as for
@@ -81,14 +80,16 @@ impl Runner {
         &self,
         mut operation: impl FnMut(Attempt) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.block_on(Operation::new(self.one_request, ByPolicy, |attempt| {
-            ready(operation(attempt))
-        }))
+        self.block_on(Operation {
+            one_request: self.one_request,
+            judge: by_policy,
+            operation: |attempt| ready(operation(attempt)),
+        })
     }
 
     fn block_on<T, E, X>(&self, client: X) -> Result<T, E>
     where
-        X: Sends<Request = (), Requests = Repeatable, Raw = T, Responses = Opaque, Error = E>,
+        X: Sends<Request = (), Requests = Opaque, Raw = T, Responses = Opaque, Error = E>,
         T: Send,
     {
         let mut runner = self.clone();

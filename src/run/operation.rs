@@ -3,80 +3,63 @@
 use crate::call::{AttemptResult, Client, ErrorFacts, Sends};
 use crate::client::error_chain::{outcome_of, redirect_signs, shown_error};
 use crate::client::requests::{Head, Requests, SaveOptions};
-use crate::client::responses::Opaque;
+use crate::client::responses::Responses;
 use crate::policy::Verdict;
 use crate::runtime::MaybeSend;
 use crate::sealed::Sealed;
 use crate::{Attempt, ErrorKind, Outcome, RetryPolicy};
-use http::{Extensions, HeaderMap};
-use http_retry_core::adapter::{Changes, RedirectSigns};
+use http::{Extensions, HeaderMap, StatusCode};
+use http_retry_core::adapter::{BodyPart, Changes, Inspected, RedirectSigns};
 use http_retry_core::attempt::AttemptHandle;
 use http_retry_core::reading::OutcomeExt;
 use std::any::type_name;
 use std::future::Future;
-use std::marker::PhantomData;
+use std::task::{Context, Poll};
 
 /// An operation as the driver sees it.
-pub(super) struct Operation<J, O, T, E> {
+pub(super) struct Operation<J, O> {
     /// Set if the operation sends one request.
-    one_request: bool,
-    judge: J,
-    operation: O,
-    types: PhantomData<fn() -> Result<T, E>>,
+    pub(super) one_request: bool,
+    /// Reads an error, as [`by_policy`] does.
+    pub(super) judge: J,
+    pub(super) operation: O,
 }
 
-impl<J, O, T, E> Operation<J, O, T, E> {
-    pub(super) fn new(one_request: bool, judge: J, operation: O) -> Self {
-        Self {
-            one_request,
-            judge,
-            operation,
-            types: PhantomData,
-        }
+/// Returns a function that reads errors by one of the caller's.
+pub(super) fn by_function<E, V: Into<Verdict>>(
+    judge: impl Fn(&E) -> V,
+) -> impl for<'a> Fn(&RetryPolicy, &'a E, bool) -> ErrorFacts<'a> {
+    move |_, error, _| ErrorFacts {
+        outcome: Outcome::error(ErrorKind::Other).judged(judge(error).into()),
+        type_name: type_name::<E>(),
+        // It may be of any type.
+        error: None,
+        redirects: RedirectSigns::default(),
     }
 }
 
-/// Judges errors by a function of the caller's.
-pub(super) struct ByFunction<J>(pub(super) J);
-
-/// Judges errors by the policy. An error of reqwest may come after a redirect.
-pub(super) struct ByPolicy;
-
-/// Judges the errors of operations.
-pub(super) trait Judge<E> {
-    fn judge<'a>(&self, policy: &RetryPolicy, error: &'a E, head_alone: bool) -> ErrorFacts<'a>;
-}
-
-impl<E, V: Into<Verdict>, J: Fn(&E) -> V> Judge<E> for ByFunction<J> {
-    fn judge<'a>(&self, _: &RetryPolicy, error: &'a E, _: bool) -> ErrorFacts<'a> {
-        ErrorFacts {
-            outcome: Outcome::error(ErrorKind::Other).judged(self.0(error).into()),
-            type_name: type_name::<E>(),
-            // It may be of any type.
-            error: None,
-            redirects: RedirectSigns::default(),
-        }
+/// Reads an error by the policy. An error of reqwest may come after a redirect.
+pub(super) fn by_policy<'a, E: 'static>(
+    policy: &RetryPolicy,
+    error: &'a E,
+    head_alone: bool,
+) -> ErrorFacts<'a> {
+    ErrorFacts {
+        outcome: outcome_of(policy, error, head_alone),
+        type_name: type_name::<E>(),
+        error: shown_error(policy, error),
+        redirects: redirect_signs(policy, error),
     }
 }
 
-impl<E: 'static> Judge<E> for ByPolicy {
-    fn judge<'a>(&self, policy: &RetryPolicy, error: &'a E, head_alone: bool) -> ErrorFacts<'a> {
-        ErrorFacts {
-            outcome: outcome_of(policy, error, head_alone),
-            type_name: type_name::<E>(),
-            error: shown_error(policy, error),
-            redirects: redirect_signs(policy, error),
-        }
-    }
-}
+/// The strategy for operations: the request is `()`, which can always be sent twice, and nothing is known of the
+/// result.
+#[derive(Clone, Copy)]
+pub(super) struct Opaque;
 
-/// The request of an operation is `()`, which can always be sent twice.
-#[derive(Clone)]
-pub(super) struct Repeatable;
+impl Sealed for Opaque {}
 
-impl Sealed for Repeatable {}
-
-impl Requests<()> for Repeatable {
+impl Requests<()> for Opaque {
     type Saved = ();
 
     fn head((): &()) -> Option<Head<'_>> {
@@ -116,15 +99,41 @@ impl Requests<()> for Repeatable {
     }
 }
 
-impl<J, O, F, T, E> Client for Operation<J, O, T, E>
+impl<T: MaybeSend> Responses<T> for Opaque {
+    type Kept = T;
+    type Open = T;
+
+    fn keep(result: T) -> T {
+        result
+    }
+
+    fn head(_: &T) -> Option<(StatusCode, &HeaderMap)> {
+        None
+    }
+
+    fn extensions_mut(_: &mut T) -> Option<&mut Extensions> {
+        None
+    }
+
+    fn poll_read(
+        _: &mut T,
+        _: &mut BodyPart,
+        _: &mut usize,
+        _: &mut Context<'_>,
+    ) -> Poll<Inspected> {
+        Poll::Ready(Inspected::AtTheEnd)
+    }
+}
+
+impl<J, O, F, T, E> Client for Operation<J, O>
 where
-    J: Judge<E>,
+    J: for<'a> Fn(&RetryPolicy, &'a E, bool) -> ErrorFacts<'a>,
     O: FnMut(Attempt) -> F,
     F: Future<Output = Result<T, E>>,
     T: MaybeSend,
 {
     type Request = ();
-    type Requests = Repeatable;
+    type Requests = Opaque;
     type Raw = T;
     type Responses = Opaque;
     type Error = E;
@@ -135,15 +144,15 @@ where
         error: &'a E,
         head_alone: bool,
     ) -> ErrorFacts<'a> {
-        let mut facts = self.judge.judge(policy, error, head_alone);
+        let mut facts = (self.judge)(policy, error, head_alone);
         facts.redirects.may_be_several = !self.one_request;
         facts
     }
 }
 
-impl<J, O, F, T, E> Sends for Operation<J, O, T, E>
+impl<J, O, F, T, E> Sends for Operation<J, O>
 where
-    J: Judge<E>,
+    J: for<'a> Fn(&RetryPolicy, &'a E, bool) -> ErrorFacts<'a>,
     O: FnMut(Attempt) -> F,
     F: Future<Output = Result<T, E>>,
     T: MaybeSend,
