@@ -292,50 +292,19 @@ where
     B: Send + 'static,
     F: Fn(&B) -> Option<B> + Clone + Send + 'static,
 {
-    type Kept = CopiedBody<B, F>;
+    type Kept = KeptBody<B, Self>;
 
     fn keep(&self, body: B, _: usize) -> (B, Option<(Self::Kept, Measure)>) {
         let measure = (self.measure)(&body);
-        let kept = (self.copy)(&body).map(|copy| CopiedBody {
+        let kept = (self.copy)(&body).map(|copy| KeptBody {
             body: copy,
-            copy: self.copy.clone(),
-            measure: self.measure,
+            strategy: self.clone(),
         });
         (body, kept.map(|kept| (kept, measure)))
     }
 
     fn body(kept: Self::Kept) -> B {
         kept.body
-    }
-}
-
-/// A body, the function that copies it, and the function that measures the copies.
-pub struct CopiedBody<B, F> {
-    body: B,
-    copy: F,
-    measure: fn(&B) -> Measure,
-}
-
-impl<B, F> Replay for CopiedBody<B, F>
-where
-    B: 'static,
-    F: Fn(&B) -> Option<B> + Clone,
-{
-    fn replay(&self) -> Option<Self> {
-        let (copy, measure) = (self.copy.clone(), self.measure);
-        (self.copy)(&self.body).map(|body| Self {
-            body,
-            copy,
-            measure,
-        })
-    }
-
-    fn measure(&self) -> Measure {
-        (self.measure)(&self.body)
-    }
-
-    fn rewrite(&mut self, with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool {
-        rewrite_bytes(&mut self.body, with)
     }
 }
 
@@ -365,53 +334,72 @@ where
     B: Body + Send + 'static,
     F: Fn(ReplayBody<B>) -> B + Clone + Send + 'static,
 {
-    type Kept = RecordedBody<B, F>;
+    type Kept = KeptBody<ReplayBody<B>, Self>;
 
     fn keep(&self, body: B, recorded: usize) -> (B, Option<(Self::Kept, Measure)>) {
         let record = ReplayBody::with_limit(body, recorded);
-        let kept = record.later().map(|record| RecordedBody {
-            record,
-            wrap: self.wrap.clone(),
+        let kept = record.later().map(|later| KeptBody {
+            body: later,
+            strategy: self.clone(),
         });
         let body = (self.wrap)(record);
         (body, kept.map(|kept| (kept, Measure::NotAsked)))
     }
 
     fn body(kept: Self::Kept) -> B {
-        (kept.wrap)(kept.record)
+        (kept.strategy.wrap)(kept.body)
     }
 }
 
-/// A recorded body, and the function that turns the recording into the client's body.
-pub struct RecordedBody<B, F> {
-    record: ReplayBody<B>,
-    wrap: F,
+/// A copy or a record of a body, with the strategy whose function makes bodies of it.
+pub struct KeptBody<K, C> {
+    body: K,
+    strategy: C,
 }
 
-impl<B, F> Replay for RecordedBody<B, F>
+impl<B, F> Replay for KeptBody<B, CopyBody<B, F>>
+where
+    B: 'static,
+    F: Fn(&B) -> Option<B> + Clone,
+{
+    fn replay(&self) -> Option<Self> {
+        let strategy = self.strategy.clone();
+        (self.strategy.copy)(&self.body).map(|body| Self { body, strategy })
+    }
+
+    fn measure(&self) -> Measure {
+        (self.strategy.measure)(&self.body)
+    }
+
+    fn rewrite(&mut self, with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool {
+        rewrite_bytes(&mut self.body, with)
+    }
+}
+
+impl<B, F> Replay for KeptBody<ReplayBody<B>, RecordBody<B, F>>
 where
     B: Body,
     F: Clone,
 {
     fn replay(&self) -> Option<Self> {
-        let wrap = self.wrap.clone();
-        self.record.replay().map(|record| Self { record, wrap })
+        let strategy = self.strategy.clone();
+        self.body.replay().map(|body| Self { body, strategy })
     }
 
     fn can_replay(&self, early: bool) -> bool {
-        self.record.can_replay(early)
+        self.body.can_replay(early)
     }
 
     fn bytes_read(&self) -> Option<u64> {
-        self.record.bytes_read()
+        self.body.bytes_read()
     }
 
     fn next_in_turn(&mut self) {
-        Replay::next_in_turn(&mut self.record);
+        Replay::next_in_turn(&mut self.body);
     }
 
     fn rewrite(&mut self, with: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool {
-        Replay::rewrite(&mut self.record, with)
+        Replay::rewrite(&mut self.body, with)
     }
 }
 

@@ -10,7 +10,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
-use tape::{Position, Recording, RecordingState};
+use tape::{LOST, Position, Recording, RecordingState, SUPERSEDED};
 
 /// A body that records another one, such as a stream that is not `Clone`, while it is sent, and can send it again.
 ///
@@ -179,23 +179,18 @@ where
             .recording
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if let Err(superseded) = recording.take_over(this.attempt) {
-            return Poll::Ready(Some(Err(superseded.into())));
+        if !recording.take_over(this.attempt) {
+            return Poll::Ready(Some(Err(SUPERSEDED.into())));
         }
         // An attempt that is behind the stream first sends the bytes that earlier attempts have read.
         if this.position != recording.read {
-            let chunk = recording.recorded(this.position);
-            return Poll::Ready(Some(match chunk {
-                Ok(chunk) => {
-                    this.position.advance(&chunk);
-                    Ok(chunk.into())
-                }
-                Err(lost) => Err(lost.into()),
-            }));
+            let frame = recording.recorded(this.position).ok_or(LOST)?;
+            this.position.advance(&frame);
+            return Poll::Ready(Some(Ok(frame)));
         }
         let next = recording.poll_next(cx, is_shared);
         this.position = recording.read;
-        next.map(|chunk| chunk.map(|chunk| chunk.map(Frame::from)))
+        next
     }
 
     fn is_end_stream(&self) -> bool {

@@ -5,8 +5,6 @@ use crate::error::BoxError;
 use bytes::{Buf, Bytes};
 use http::HeaderMap;
 use http_body::{Body, Frame};
-use std::error::Error;
-use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
@@ -36,11 +34,6 @@ pub(super) struct Position {
     pub(super) trailers: bool,
 }
 
-pub(super) enum Chunk {
-    Data(Bytes),
-    Trailers(HeaderMap),
-}
-
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum RecordingState {
     Open,
@@ -48,12 +41,10 @@ pub(super) enum RecordingState {
     Failed,
 }
 
-/// The reason that an attempt cannot send the body.
-#[derive(Debug)]
-pub(super) enum Unreadable {
-    Superseded,
-    Lost,
-}
+/// The error of an attempt after which another one reads the body.
+pub(super) const SUPERSEDED: &str = "a later attempt sends this body now";
+/// The error of an attempt that needs bytes which are not recorded.
+pub(super) const LOST: &str = "what earlier attempts read of this body is not there any more";
 
 impl<B: Body> Recording<B> {
     pub(super) fn is_at_end(&self) -> bool {
@@ -69,18 +60,16 @@ impl<B: Body> Recording<B> {
         self.is_at_end() || self.body.size_hint().exact() == Some(0)
     }
 
-    /// Returns the next recorded chunk after a position, for a later attempt.
-    pub(super) fn recorded(&mut self, from: Position) -> Result<Chunk, Unreadable> {
-        let record = self.record.as_mut().ok_or(Unreadable::Lost)?;
-        let data = record.after(from.bytes).map(Chunk::Data);
-        let next = data.or_else(|| self.trailers.clone().map(Chunk::Trailers));
-        next.ok_or(Unreadable::Lost)
+    /// Returns the next recorded frame after a position, for a later attempt.
+    pub(super) fn recorded(&mut self, from: Position) -> Option<Frame<Bytes>> {
+        let data = self.record.as_mut()?.after(from.bytes).map(Frame::data);
+        data.or_else(|| self.trailers.clone().map(Frame::trailers))
     }
 
-    /// Makes an attempt the one that reads the body, unless a later one already does.
-    pub(super) fn take_over(&mut self, attempt: u64) -> Result<(), Unreadable> {
+    /// Makes an attempt the one that reads the body. Returns `false` if a later one already does.
+    pub(super) fn take_over(&mut self, attempt: u64) -> bool {
         if attempt < self.reading {
-            return Err(Unreadable::Superseded);
+            return false;
         }
         if attempt > self.reading {
             self.reading = attempt;
@@ -89,21 +78,21 @@ impl<B: Body> Recording<B> {
                 earlier.wake();
             }
         }
-        Ok(())
+        true
     }
 
-    /// Counts a chunk, and records it if a later attempt may need it. Ignores an empty chunk.
-    pub(super) fn count(&mut self, chunk: &Chunk, is_shared: bool) {
-        if chunk.is_empty() {
+    /// Counts a frame, and records it if a later attempt may need it. Ignores an empty frame.
+    pub(super) fn count(&mut self, frame: &Frame<Bytes>, is_shared: bool) {
+        if frame.data_ref().is_some_and(Bytes::is_empty) {
             return;
         }
-        self.read.advance(chunk);
+        self.read.advance(frame);
         let is_recorded = is_shared && self.read.bytes <= self.limit;
-        match (&mut self.record, chunk) {
-            (Some(record), Chunk::Data(data)) if is_recorded => record.push(data),
-            (Some(_), Chunk::Trailers(trailers)) if is_recorded => {
-                self.trailers = Some(trailers.clone());
-            }
+        match &mut self.record {
+            Some(record) if is_recorded => match frame.data_ref() {
+                Some(data) => record.push(data),
+                None => self.trailers = frame.trailers_ref().cloned(),
+            },
             // From here on the record has a gap, and half a body is never sent.
             _ => self.record = None,
         }
@@ -113,14 +102,14 @@ impl<B: Body> Recording<B> {
         &mut self,
         cx: &mut Context<'_>,
         is_shared: bool,
-    ) -> Poll<Option<Result<Chunk, BoxError>>>
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>>
     where
         B::Error: Into<BoxError>,
     {
         match self.state {
             RecordingState::Open => {}
             RecordingState::Ended => return Poll::Ready(None),
-            RecordingState::Failed => return Poll::Ready(Some(Err(Unreadable::Lost.into()))),
+            RecordingState::Failed => return Poll::Ready(Some(Err(LOST.into()))),
         }
         let Poll::Ready(frame) = self.body.as_mut().poll_frame(cx) else {
             // For `take_over`: the body itself wakes only for new data.
@@ -137,58 +126,23 @@ impl<B: Body> Recording<B> {
                 Some(Err(error.into()))
             }
             Some(Ok(frame)) => {
-                let chunk = Chunk::from(frame);
-                if let Chunk::Trailers(_) = chunk {
+                let frame = frame.map_data(|mut data| data.copy_to_bytes(data.remaining()));
+                if frame.is_trailers() {
                     // Nothing may follow trailers, and a client does not poll again to find out.
                     self.state = RecordingState::Ended;
                 }
-                self.count(&chunk, is_shared);
-                Some(Ok(chunk))
+                self.count(&frame, is_shared);
+                Some(Ok(frame))
             }
         })
     }
 }
 
 impl Position {
-    pub(super) fn advance(&mut self, chunk: &Chunk) {
-        match chunk {
-            Chunk::Data(data) => self.bytes = self.bytes.saturating_add(data.len()),
-            Chunk::Trailers(_) => self.trailers = true,
+    pub(super) fn advance(&mut self, frame: &Frame<Bytes>) {
+        match frame.data_ref() {
+            Some(data) => self.bytes = self.bytes.saturating_add(data.len()),
+            None => self.trailers = true,
         }
     }
 }
-
-impl Chunk {
-    pub(super) fn is_empty(&self) -> bool {
-        matches!(self, Self::Data(data) if data.is_empty())
-    }
-}
-
-impl<D: Buf> From<Frame<D>> for Chunk {
-    fn from(frame: Frame<D>) -> Self {
-        match frame.into_data() {
-            Ok(mut data) => Self::Data(data.copy_to_bytes(data.remaining())),
-            Err(frame) => Self::Trailers(frame.into_trailers().unwrap_or_default()),
-        }
-    }
-}
-
-impl From<Chunk> for Frame<Bytes> {
-    fn from(chunk: Chunk) -> Self {
-        match chunk {
-            Chunk::Data(data) => Self::data(data),
-            Chunk::Trailers(trailers) => Self::trailers(trailers),
-        }
-    }
-}
-
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Superseded => "a later attempt sends this body now",
-            Self::Lost => "what earlier attempts read of this body is not there any more",
-        })
-    }
-}
-
-impl Error for Unreadable {}
