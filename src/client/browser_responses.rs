@@ -1,7 +1,7 @@
 //! Responses of reqwest in the browser, which cannot be taken apart: the layer sees their head, and drops them or hands
 //! them over.
 
-use super::responses::{KeepsReqwest, Responses};
+use super::responses::{ErrorForm, Responses};
 use ::reqwest::Response;
 use http::{Extensions, HeaderMap, StatusCode};
 use http_retry_core::adapter::{BodyPart, Inspected, warn_of_setting};
@@ -9,7 +9,7 @@ use std::sync::Once;
 use std::task::{Context, Poll};
 
 #[diagnostic::do_not_recommend]
-impl<A: KeepsReqwest> Responses<Response> for A {
+impl<A: ErrorForm> Responses<Response> for A {
     const GIVES_BACK: bool = false;
 
     type Kept = Response;

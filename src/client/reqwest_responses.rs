@@ -1,7 +1,7 @@
 //! Responses of reqwest, which are taken apart to read their body, and then put together again.
 
 use super::RetryBody;
-use super::responses::{KeepsReqwest, Responses, broken, poll_read};
+use super::responses::{ErrorForm, Responses, broken, poll_read};
 use crate::RetryPolicy;
 use ::reqwest::{Body, Response, ResponseBuilderExt, Url};
 use http::response::Parts;
@@ -33,7 +33,7 @@ impl From<OpenResponse> for Response {
 }
 
 #[diagnostic::do_not_recommend]
-impl<A: KeepsReqwest> Responses<Response> for A {
+impl<A: ErrorForm> Responses<Response> for A {
     type Kept = Response;
     type Open = OpenResponse;
 

@@ -127,8 +127,8 @@ impl<X, Y> fmt::Debug for Wrapped<X, Y> {
     }
 }
 
-/// A strategy for handing responses over that has a form of errors.
-pub trait ErrorForm: Sealed {
+/// A strategy for handing responses over that has a form of errors. Responses of reqwest keep their type with each.
+pub trait ErrorForm: Sealed + Clone + Send + 'static {
     /// The form of the errors of calls: [`Boxed`] or [`Unchanged`].
     type Errors;
     /// The same strategy, with errors unchanged.
@@ -138,7 +138,7 @@ pub trait ErrorForm: Sealed {
     fn unchanged(self) -> Self::Unchanged;
 }
 
-impl<X, Y> ErrorForm for Wrapped<X, Y> {
+impl<X: 'static, Y: 'static> ErrorForm for Wrapped<X, Y> {
     type Errors = X;
     type Unchanged = Wrapped<Unchanged>;
 
@@ -147,7 +147,7 @@ impl<X, Y> ErrorForm for Wrapped<X, Y> {
     }
 }
 
-impl<X> ErrorForm for SameType<X> {
+impl<X: 'static> ErrorForm for SameType<X> {
     type Errors = X;
     type Unchanged = SameType<Unchanged>;
 
@@ -192,15 +192,6 @@ impl<X> fmt::Debug for SameType<X> {
         f.write_str("SameType")
     }
 }
-
-/// The strategies for responses of reqwest, whose type both keep.
-#[cfg(feature = "reqwest")]
-pub(super) trait KeepsReqwest: Sealed + Clone + Send + 'static {}
-
-#[cfg(feature = "reqwest")]
-impl<X: 'static, Y: 'static> KeepsReqwest for Wrapped<X, Y> {}
-#[cfg(feature = "reqwest")]
-impl<X: 'static> KeepsReqwest for SameType<X> {}
 
 #[diagnostic::do_not_recommend]
 impl<B, X, Y> Responses<http::Response<B>> for Wrapped<X, Y>
