@@ -1,11 +1,15 @@
 //! Requests that can be sent again: the saved part of a request, and the request that is made from it.
 
 use super::replay::{Measure, Replay};
+#[cfg(feature = "reqwest")]
+use super::reqwest_requests::host_and_port;
 use super::saved_headers::{SavedHeaders, add_header};
 use crate::sealed::Sealed;
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
 use http_retry_core::adapter::{self, Changes};
-use http_retry_core::settings::{authority_of_url, public_authority};
+#[cfg(feature = "reqwest")]
+use http_retry_core::settings::authority_of_url;
+use http_retry_core::settings::public_authority;
 use std::borrow::Cow;
 
 /// A strategy for saving the parts that later attempts of a request are made from:
@@ -277,23 +281,8 @@ pub struct Head<'a> {
 #[derive(Clone, Copy)]
 pub(crate) enum Target<'a> {
     Uri(&'a Uri),
-    #[cfg_attr(
-        not(feature = "reqwest"),
-        expect(dead_code, reason = "only reqwest has URLs")
-    )]
-    Url(&'a dyn Url),
-}
-
-/// A URL in the client's own type, whose authority is in its normal form but for a final dot of the host.
-pub(crate) trait Url {
-    fn as_str(&self) -> &str;
-
-    fn scheme(&self) -> &str;
-
-    /// Returns host and port, without user info.
-    fn host_and_port(&self) -> Option<&str>;
-
-    fn path(&self) -> &str;
+    #[cfg(feature = "reqwest")]
+    Url(&'a ::reqwest::Url),
 }
 
 /// The headers of a request, as a map or packed.
@@ -312,8 +301,9 @@ impl<'a> Head<'a> {
                 let host = || std::str::from_utf8(self.value("host")?).ok();
                 public_authority(uri, || host().filter(|host| host.is_ascii()))
             }
+            #[cfg(feature = "reqwest")]
             Target::Url(url) => {
-                let authority = url.host_and_port()?;
+                let authority = host_and_port(url)?;
                 Some(authority_of_url(authority, || url.scheme()))
             }
         }
@@ -322,6 +312,7 @@ impl<'a> Head<'a> {
     pub(crate) fn path(&self) -> &'a str {
         match self.target {
             Target::Uri(uri) => uri.path(),
+            #[cfg(feature = "reqwest")]
             Target::Url(url) => url.path(),
         }
     }
@@ -361,6 +352,7 @@ impl adapter::Head for Head<'_> {
     fn scheme(&self) -> Option<&str> {
         match self.target {
             Target::Uri(uri) => uri.scheme_str(),
+            #[cfg(feature = "reqwest")]
             Target::Url(url) => Some(url.scheme()),
         }
     }
@@ -372,6 +364,7 @@ impl adapter::Head for Head<'_> {
     fn uri(&self) -> String {
         match self.target {
             Target::Uri(uri) => uri.to_string(),
+            #[cfg(feature = "reqwest")]
             Target::Url(url) => url.as_str().to_owned(),
         }
     }
@@ -379,6 +372,7 @@ impl adapter::Head for Head<'_> {
     fn to_uri(&self) -> Option<Uri> {
         match self.target {
             Target::Uri(uri) => Some(uri.clone()),
+            #[cfg(feature = "reqwest")]
             Target::Url(url) => url.as_str().parse().ok(),
         }
     }
@@ -386,6 +380,7 @@ impl adapter::Head for Head<'_> {
     fn url(&self) -> Option<&str> {
         match self.target {
             Target::Uri(_) => None,
+            #[cfg(feature = "reqwest")]
             Target::Url(url) => Some(url.as_str()),
         }
     }

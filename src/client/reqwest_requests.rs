@@ -32,29 +32,6 @@ impl fmt::Debug for SavedReqwest {
     }
 }
 
-impl super::requests::Url for Url {
-    fn as_str(&self) -> &str {
-        self.as_str()
-    }
-
-    fn scheme(&self) -> &str {
-        self.scheme()
-    }
-
-    fn host_and_port(&self) -> Option<&str> {
-        let authority = self.authority();
-        let has_user_info = !self.username().is_empty() || self.password().is_some();
-        // An `@` in user info is percent-encoded.
-        let user_info = authority.split_once('@').filter(|_| has_user_info);
-        let public = user_info.map_or(authority, |(_, public)| public);
-        (!public.is_empty()).then_some(public)
-    }
-
-    fn path(&self) -> &str {
-        self.path()
-    }
-}
-
 #[diagnostic::do_not_recommend]
 impl Requests<Request> for CloneBody {
     type Saved = SavedReqwest;
@@ -214,6 +191,16 @@ impl SavedReqwest {
         self.headers = SavedHeaders::new(&headers);
         true
     }
+}
+
+/// Returns host and port, without user info, in their normal form but for a final dot of the host.
+pub(super) fn host_and_port(url: &Url) -> Option<&str> {
+    let authority = url.authority();
+    let has_user_info = !url.username().is_empty() || url.password().is_some();
+    // An `@` in user info is percent-encoded.
+    let user_info = authority.split_once('@').filter(|_| has_user_info);
+    let public = user_info.map_or(authority, |(_, public)| public);
+    (!public.is_empty()).then_some(public)
 }
 
 /// Changes the URL of a request, and removes the headers that are only for its first server.
