@@ -5,14 +5,13 @@ use crate::client::error_chain::{error_text, retire_connection, shown_error, typ
 use crate::client::replay::CloneBody;
 use crate::client::responses::Wrapped;
 use crate::error::LayerError;
-use crate::{Attempt, ErrorKind, RateLimited, RetryPolicy};
+use crate::{Attempt, ErrorKind, RetryPolicy};
 use ::reqwest::{Request, Response};
 use http::Extensions;
 use http_retry_core::attempt::AttemptHandle;
 use reqwest_middleware::{Error, Next, Result};
 use std::any::type_name;
 use std::error::Error as StdError;
-use std::fmt;
 use std::future::Future;
 
 /// The rest of a middleware chain.
@@ -68,7 +67,8 @@ impl Client for MiddlewareChain<'_> {
     fn own_error() -> Option<fn(LayerError) -> Error> {
         Some(|error| match error {
             LayerError::Timeout(error) => Error::middleware(error),
-            LayerError::Limited(error) => Error::middleware(Carried(error)),
+            // `Error::Middleware` shows the sources of what it holds, but not that itself.
+            LayerError::Limited(error) => anyhow::Error::new(error.clone()).context(error).into(),
             LayerError::Failed(error) => Error::middleware(error),
             LayerError::Incomplete(error) => Error::middleware(error),
         })
@@ -94,22 +94,6 @@ impl Sends for MiddlewareChain<'_> {
         // For inner layers only: the caller's extensions must not keep the mark.
         let marked = MarkedExtensions::new(self.extensions, attempt, handle);
         Box::pin(async move { next.run(request, marked.extensions).await })
-    }
-}
-
-/// A limit as the source of an error: `Error::Middleware` shows the sources of what it holds, but not that itself.
-#[derive(Debug)]
-struct Carried(RateLimited);
-
-impl fmt::Display for Carried {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl StdError for Carried {
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        Some(&self.0)
     }
 }
 

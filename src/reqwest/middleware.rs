@@ -152,7 +152,10 @@ impl Middleware for RetryMiddleware {
         'next: 'all,
         Self: 'all,
     {
-        EngineSlot::fill(extensions, &self.engine);
+        // The outermost middleware fills the slot, since it is the one that repeats the request.
+        if let Some(slot) = extensions.get::<EngineSlot>() {
+            slot.get_or_init(|| Arc::clone(&self.engine));
+        }
         let own = RequestSettings::from_extensions(Some(extensions));
         let engine = Arc::clone(&self.engine);
         let mut call = Call::<MiddlewareChain<'all>>::new(engine, own, &mut request);
@@ -179,15 +182,4 @@ impl Middleware for RetryMiddleware {
 }
 
 /// The slot in a request's extensions in which the middleware leaves its engine for the sender.
-#[derive(Clone, Default)]
-pub(super) struct EngineSlot(pub(super) Arc<OnceLock<Arc<Engine>>>);
-
-impl EngineSlot {
-    /// Stores the engine of the outermost middleware, which is the one that repeats the request.
-    #[inline]
-    fn fill(extensions: &Extensions, engine: &Arc<Engine>) {
-        if let Some(Self(slot)) = extensions.get::<Self>() {
-            slot.get_or_init(|| Arc::clone(engine));
-        }
-    }
-}
+pub(super) type EngineSlot = Arc<OnceLock<Arc<Engine>>>;

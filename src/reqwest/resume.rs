@@ -13,8 +13,8 @@ use crate::sealed::Sealed;
 use crate::{Outcome, RetryPolicy};
 use ::reqwest::{Body, Request, Response};
 use http::{Extensions, Method};
-use reqwest_middleware::{ClientWithMiddleware, Error, RequestBuilder, Result};
-use std::fmt;
+use reqwest_middleware::{ClientWithMiddleware, RequestBuilder, Result};
+use std::error::Error;
 use std::future::Future;
 use std::pin::Pin;
 
@@ -66,18 +66,6 @@ pub trait SendResumed: Sealed {
 
 impl Sealed for reqwest_middleware::RequestBuilder {}
 
-/// The error of a download whose request no middleware of this crate saw.
-#[derive(Debug)]
-struct NoRetryMiddleware;
-
-impl fmt::Display for NoRetryMiddleware {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("send_resumed needs a client with a RetryMiddleware that sees every request")
-    }
-}
-
-impl std::error::Error for NoRetryMiddleware {}
-
 impl SendResumed for RequestBuilder {
     fn send_resumed(mut self) -> Pin<Box<dyn Future<Output = Result<Response>> + Send>> {
         // `build_split` drops the extensions.
@@ -102,8 +90,9 @@ async fn send(
     let mut sent = extensions.clone();
     sent.insert(slot.clone());
     let response = client.execute_with_extensions(request, &mut sent).await?;
-    let Some(engine) = slot.0.get() else {
-        return Err(Error::middleware(NoRetryMiddleware));
+    let Some(engine) = slot.get() else {
+        let why = "send_resumed needs a client with a RetryMiddleware that sees every request";
+        return Err(anyhow::Error::msg(why).into());
     };
     let resumable = copy.and_then(|(options, request)| {
         let terms = options.terms(engine, &CloneBody::head(&request)?)?;
@@ -159,11 +148,7 @@ impl Resend<Body> for ClientSender {
         }))
     }
 
-    fn outcome(
-        &self,
-        policy: &RetryPolicy,
-        error: &(dyn std::error::Error + 'static),
-    ) -> Outcome<'static> {
+    fn outcome(&self, policy: &RetryPolicy, error: &(dyn Error + 'static)) -> Outcome<'static> {
         walk(policy, error)
     }
 
