@@ -179,7 +179,7 @@ impl<C: Client> Call<C> {
     /// Takes the end of an attempt that had no time left.
     pub(crate) fn cut(&mut self) -> Todo {
         let (attempt, by_deadline) = self.exchange.cut(&self.saved);
-        let error = timeout_of(attempt, by_deadline);
+        let error = AttemptTimeout::of_attempt(attempt, by_deadline);
         let text = format!("timeout: {error}");
         let own = C::own_error();
         if let Some(own) = own {
@@ -359,17 +359,6 @@ fn replaced<C: Client>(mut result: AttemptResult<C>, ending: Ending) -> AttemptR
         }
     }
     result
-}
-
-/// Returns the error of an attempt that had no time left.
-fn timeout_of(attempt: Attempt, by_deadline: bool) -> AttemptTimeout {
-    let error = AttemptTimeout::new(attempt.limit().unwrap_or_default());
-    let error = error.on_attempt(attempt.number());
-    if by_deadline {
-        error.by_deadline()
-    } else {
-        error
-    }
 }
 
 /// Adds an idempotency key to a request that is not idempotent and has none.

@@ -1,7 +1,7 @@
 //! Errors of a request: an attempt that was cut short, a failure by the policy, and a body that ended early.
 
-use crate::RateLimited;
 use crate::report::RetryReport;
+use crate::{Attempt, RateLimited};
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
@@ -78,11 +78,16 @@ enum TimeLimit {
 }
 
 impl AttemptTimeout {
-    pub(crate) fn new(after: Duration) -> Self {
+    /// Creates the error of an attempt that had no time left, by its own limit or by the deadline.
+    pub(crate) fn of_attempt(attempt: Attempt, by_deadline: bool) -> Self {
         Self {
-            after,
-            limit: TimeLimit::Attempt,
-            attempt: 1,
+            after: attempt.limit().unwrap_or_default(),
+            limit: if by_deadline {
+                TimeLimit::Deadline
+            } else {
+                TimeLimit::Attempt
+            },
+            attempt: attempt.number(),
             answered: false,
         }
     }
@@ -90,21 +95,10 @@ impl AttemptTimeout {
     /// Creates the error of a deadline that passed during a wait, this long after the start of the request.
     pub(crate) fn in_wait(after: Duration) -> Self {
         Self {
+            after,
             limit: TimeLimit::DeadlineInWait,
-            ..Self::new(after)
-        }
-    }
-
-    /// Returns the same error for the attempt with this number.
-    pub(crate) fn on_attempt(self, attempt: u32) -> Self {
-        Self { attempt, ..self }
-    }
-
-    /// Returns the same error for an attempt that the deadline has cut.
-    pub(crate) fn by_deadline(self) -> Self {
-        Self {
-            limit: TimeLimit::Deadline,
-            ..self
+            attempt: 1,
+            answered: false,
         }
     }
 

@@ -21,7 +21,7 @@ pub(crate) fn drive<C: Sends>(
     async move {
         let request = call.save(&requests, request);
         let sent = begin(&mut call, &mut client, request);
-        let ended = end_of(&mut call, sent).await;
+        let ended = wait_for_end(&mut call, sent).await;
         match after(&mut call, &mut client, ended) {
             Ok(result) => result,
             // Boxed, since most calls end here, and a future is as large as its largest await.
@@ -47,7 +47,7 @@ pub(crate) fn carry_on<C: Sends>(
             todo = match todo {
                 Todo::Send => {
                     let sent = match begin_next(&mut call, &mut client, &requests) {
-                        Ok(sent) => Ok(end_of(&mut call, sent).await),
+                        Ok(sent) => Ok(wait_for_end(&mut call, sent).await),
                         Err(todo) => Err(todo),
                     };
                     match sent.and_then(|ended| after(&mut call, &mut client, ended)) {
@@ -102,8 +102,8 @@ fn begin<'c, C: Sends>(
 ///
 /// # Errors
 ///
-/// The next todo, if the attempt was cut.
-async fn end_of<C: Client>(
+/// What follows the attempt, which was cut.
+async fn wait_for_end<C: Client>(
     call: &mut Call<C>,
     sent: impl Future<Output = AttemptResult<C>>,
 ) -> Result<AttemptResult<C>, Todo> {
@@ -136,14 +136,12 @@ fn after<C: Client>(
     client: &mut C,
     ended: Result<AttemptResult<C>, Todo>,
 ) -> Result<AttemptResult<C>, Todo> {
-    match ended {
-        Ok(result) => match call.ended(client, &result) {
-            Todo::Done => Ok(call.finish(result)),
-            todo => {
-                call.keep(result);
-                Err(todo)
-            }
-        },
-        Err(todo) => Err(call.abandon(client, todo)),
+    let result = ended.map_err(|todo| call.abandon(client, todo))?;
+    match call.ended(client, &result) {
+        Todo::Done => Ok(call.finish(result)),
+        todo => {
+            call.keep(result);
+            Err(todo)
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! The part of a response's body that an exchange needs.
 
 use super::client::{Client, KeptResponse, OpenResponse};
-use super::{Call, Held, timeout_of};
+use super::{Call, Held};
 use crate::StopReason;
 use crate::client::responses::Responses;
-use crate::error::LayerError;
+use crate::error::{AttemptTimeout, LayerError};
 use crate::runtime::{Runtime, Sleep};
 use http_retry_core::adapter::{BodyPart, Found, Inspected, Todo};
 use std::task::{Context, Poll, ready};
@@ -129,7 +129,7 @@ impl<C: Client> Call<C> {
             }
             (_, None, Inspected::TimeIsUp) => {
                 let (attempt, by_deadline) = exchange.cut(saved);
-                let error = timeout_of(attempt, by_deadline).after_a_response();
+                let error = AttemptTimeout::of_attempt(attempt, by_deadline).after_a_response();
                 let own = C::own_error();
                 result = own.map(|own| Err(own(LayerError::Timeout(error))));
                 client.leave_connection(exchange.policy(), None);

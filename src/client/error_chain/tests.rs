@@ -52,7 +52,7 @@ fn a_failed_fetch_may_have_been_processed() {
 
 #[test]
 fn the_payload_of_an_io_error_is_read() {
-    let timeout = AttemptTimeout::new(std::time::Duration::from_secs(1));
+    let timeout = AttemptTimeout::in_wait(std::time::Duration::from_secs(1));
     assert_eq!(
         kind_of(io::Error::other(Wrapped(timeout.into()))),
         ErrorKind::Timeout
@@ -128,7 +128,7 @@ fn a_classifier_can_leave_the_verdict_to_the_chain() {
 #[cfg(feature = "reqwest")]
 #[test]
 fn the_error_inside_a_middleware_error_is_read() {
-    let timeout = || AttemptTimeout::new(std::time::Duration::from_secs(1));
+    let timeout = || AttemptTimeout::in_wait(std::time::Duration::from_secs(1));
     let carried = || reqwest_middleware::Error::middleware(Wrapped(timeout().into()));
     assert_eq!(kind_of(carried()), ErrorKind::Timeout);
     assert!(AttemptTimeout::is(&carried()));
