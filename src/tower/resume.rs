@@ -2,9 +2,7 @@
 
 use super::layer::RetryLayer;
 use super::marker::{Boxed, CloneBody, Wrapped};
-use super::resume_future::{
-    Continuation, ResumeFuture, RetireConnection, RetryResponse, ServiceAgain,
-};
+use super::resume_future::{ResumeFuture, RetireConnection, RetryResponse, ServiceAgain};
 use super::service::{RetriedBy, Retry};
 use crate::client::connection::ConnectionUsed;
 use crate::client::errors::Errors;
@@ -124,7 +122,7 @@ where
     type Response = <RetryResponse<S, Q> as Resumable>::Resumed;
     type Error = X::Error;
     type Future =
-        ResumeFuture<<Retry<S, C, Wrapped<X, Boxed>> as Service<Q>>::Future, Continuation<S, Q, C>>;
+        ResumeFuture<<Retry<S, C, Wrapped<X, Boxed>> as Service<Q>>::Future, ServiceAgain<S, Q, C>>;
 
     fn poll_ready(
         service: &mut ResumeService<S, C, X>,
@@ -152,11 +150,11 @@ where
         let (request, saved) = retry.copies().save(request, engine.save);
         // A request body that would not survive an early response rules a resume out.
         let saved = saved.filter(|saved| C::is_whole(saved, true));
-        let continuation = saved.map(|saved| {
-            let sender = ServiceAgain::new(retry.with_boxed_bodies(), saved, leave);
-            Continuation::new(sender, terms)
+        let resend = saved.map(|saved| {
+            let service = ServiceAgain::new(retry.with_boxed_bodies(), saved, leave);
+            (service, terms)
         });
-        ResumeFuture::new(retry.call(request), continuation)
+        ResumeFuture::new(retry.call(request), resend)
     }
 }
 

@@ -10,10 +10,9 @@ use crate::error::BoxError;
 use crate::resume::ResumedBody;
 use crate::resume::adapter::{DownloadTerms, Resend, RestRequest, ResumeValidator, Sending};
 use crate::{Outcome, RetryPolicy};
-use http::{HeaderMap, Method};
+use http::Method;
 use http_retry_core::adapter::Head as _;
 use pin_project_lite::pin_project;
-use std::borrow::Cow;
 use std::error::Error;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -35,19 +34,20 @@ pin_project! {
     pub struct ResumeFuture<F, T> {
         #[pin]
         sent: F,
-        // `None` if the body of the response stays plain, and after the response has arrived.
-        continuation: Option<Box<T>>,
+        // What continues a broken body. `None` if the body of the response stays plain, and after the response has
+        // arrived.
+        resend: Option<Box<(T, DownloadTerms)>>,
     }
 }
 
 impl<F, T> ResumeFuture<F, T> {
-    pub(super) fn new(sent: F, continuation: Option<T>) -> Self {
-        let continuation = continuation.map(Box::new);
-        Self { sent, continuation }
+    pub(super) fn new(sent: F, resend: Option<(T, DownloadTerms)>) -> Self {
+        let resend = resend.map(Box::new);
+        Self { sent, resend }
     }
 }
 
-impl<F, R, E, S, Q, C, B> Future for ResumeFuture<F, Continuation<S, Q, C>>
+impl<F, R, E, S, Q, C, B> Future for ResumeFuture<F, ServiceAgain<S, Q, C>>
 where
     F: Future<Output = Result<R, E>>,
     R: Resumable<Body = B>,
@@ -59,49 +59,10 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let response = ready!(this.sent.poll(cx))?;
-        Poll::Ready(Ok(match this.continuation.take() {
-            Some(continuation) => continuation.resumed(response),
+        Poll::Ready(Ok(match this.resend.take().map(|resend| *resend) {
+            Some((service, terms)) => service.resumed(response, terms),
             None => response.plain(),
         }))
-    }
-}
-
-/// The parts with which a broken body is continued.
-pub struct Continuation<S, Q, C: Requests<Q>> {
-    sender: ServiceAgain<S, Q, C>,
-    terms: DownloadTerms,
-}
-
-impl<S, Q, C: Requests<Q>> Continuation<S, Q, C> {
-    pub(super) fn new(sender: ServiceAgain<S, Q, C>, terms: DownloadTerms) -> Self {
-        Self { sender, terms }
-    }
-
-    /// Returns the response with a body that resumes, if this one can.
-    fn resumed<R>(mut self, response: R) -> R::Resumed
-    where
-        R: Resumable,
-        ServiceAgain<S, Q, C>: Resend<R::Body> + 'static,
-    {
-        let headers = self.sender.headers();
-        // The options of a download exist only for a GET.
-        let validator = headers.and_then(|headers| {
-            ResumeValidator::from_response((&Method::GET, &headers), response.head())
-        });
-        match validator {
-            None => response.plain(),
-            Some(validator) => {
-                let is_from_elsewhere = response.is_from_elsewhere();
-                let requested = self.sender.saved.as_ref().and_then(C::saved_head);
-                let requested = requested.and_then(|head| head.url().map(str::to_owned));
-                self.sender.start = response.url().map(str::to_owned);
-                self.sender.redirected = is_redirected(&response, requested.as_deref());
-                let sender = Box::new(self.sender);
-                response.resumed(|body| {
-                    ResumedBody::new(body, validator, sender, self.terms, is_from_elsewhere)
-                })
-            }
-        }
     }
 }
 
@@ -131,10 +92,27 @@ impl<S, Q, C: Requests<Q>> ServiceAgain<S, Q, C> {
         }
     }
 
-    /// Returns the headers of the first request.
-    fn headers(&self) -> Option<Cow<'_, HeaderMap>> {
+    /// Returns the response with a body that resumes, if this one can.
+    fn resumed<R>(mut self, response: R, terms: DownloadTerms) -> R::Resumed
+    where
+        R: Resumable,
+        Self: Resend<R::Body> + 'static,
+    {
         let head = self.saved.as_ref().and_then(C::saved_head);
-        head.map(|head| head.header_map())
+        // The options of a download exist only for a GET.
+        let validator = head.and_then(|head| {
+            ResumeValidator::from_response((&Method::GET, &head.header_map()), response.head())
+        });
+        let Some(validator) = validator else {
+            return response.plain();
+        };
+        let is_from_elsewhere = response.is_from_elsewhere();
+        let requested = head.and_then(|head| head.url().map(str::to_owned));
+        self.redirected = is_redirected(&response, requested.as_deref());
+        self.start = response.url().map(str::to_owned);
+        response.resumed(|body| {
+            ResumedBody::new(body, validator, Box::new(self), terms, is_from_elsewhere)
+        })
     }
 }
 
