@@ -75,11 +75,6 @@ impl<C: Client> Call<C> {
         self.held = Held::First(Box::new(request));
     }
 
-    /// Returns `true` if nothing was sent yet.
-    pub(crate) fn is_delayed(&self) -> bool {
-        matches!(self.held, Held::First(_))
-    }
-
     /// Saves the request for later attempts, and returns it for the first.
     #[inline(always)]
     pub(crate) fn save(&mut self, requests: &C::Requests, request: C::Request) -> C::Request {

@@ -29,8 +29,8 @@ pin_project! {
         call: Call<K>,
         client: K,
         copies: K::Requests,
-        // `true` if the service must be polled for readiness before the next attempt.
-        must_poll_ready: bool,
+        // `true` while the service, which was polled ready, has not got the request that this was for.
+        is_ready: bool,
     }
 }
 
@@ -76,26 +76,38 @@ where
         let extensions = C::head(&request).and_then(|head| head.extensions);
         let own = RequestSettings::from_extensions(extensions);
         let mut call = Call::new(engine, own, &mut request);
-        let state = match call.start(&request) {
+        // The caller's `poll_ready` covers the first attempt only.
+        let (state, is_ready) = match call.start(&request) {
             Todo::Send => {
                 let request = call.save(&copies, request);
-                let attempt = send(&mut call, &mut client, request);
+                let attempt = Self::send(&mut call, &mut client, request);
                 let is_cut = false;
-                State::Attempt { attempt, is_cut }
+                (State::Attempt { attempt, is_cut }, false)
             }
             _ => {
                 call.delay(request);
-                State::Waiting
+                (State::Waiting, true)
             }
         };
         Self {
-            // The caller's `poll_ready` covers the first attempt only.
-            must_poll_ready: !call.is_delayed(),
+            is_ready,
             state,
             call,
             client,
             copies,
         }
+    }
+
+    /// Sends an attempt. An inner layer may look at the mark as early as in `call`.
+    #[inline(always)]
+    fn send(
+        call: &mut Call<ServiceClient<S, Q, C, A>>,
+        client: &mut ServiceClient<S, Q, C, A>,
+        mut request: Q,
+    ) -> S::Future {
+        let (attempt, _) = call.attempt(&mut request);
+        client.capture_connection(&mut request, attempt);
+        call.exchange.around(|| client.service.call(request))
     }
 
     /// Does what needs no poll. Returns the result of a call that is over.
@@ -105,16 +117,17 @@ where
             let mut this = self.as_mut().project();
             let call = &mut *this.call;
             todo = match todo {
-                Todo::Send if *this.must_poll_ready => {
+                // The same todo again once the service is ready.
+                Todo::Send if !*this.is_ready => {
                     this.state.set(State::NotReady);
                     return None;
                 }
                 Todo::Send => match call.next_request(this.copies) {
                     Ok(request) => {
-                        let attempt = send(call, this.client, request);
+                        let attempt = Self::send(call, this.client, request);
                         let is_cut = false;
                         this.state.set(State::Attempt { attempt, is_cut });
-                        *this.must_poll_ready = true;
+                        *this.is_ready = false;
                         return None;
                     }
                     Err(todo) => todo,
@@ -199,9 +212,9 @@ where
                 Projected::Waiting => match call.poll_wait(cx) {
                     Poll::Ready(todo) => todo,
                     Poll::Pending => {
-                        if call.is_delayed() && !*this.must_poll_ready {
+                        if *this.is_ready {
                             client.release();
-                            *this.must_poll_ready = true;
+                            *this.is_ready = false;
                         }
                         return Poll::Pending;
                     }
@@ -213,7 +226,7 @@ where
                     };
                     match ready!(call.poll_ready(poll, cx)) {
                         Ok(()) => {
-                            *this.must_poll_ready = false;
+                            *this.is_ready = true;
                             Todo::Send
                         }
                         Err(todo) => todo,
@@ -228,25 +241,4 @@ where
             }
         }
     }
-}
-
-/// Sends an attempt. An inner layer may look at the mark as early as in `call`.
-#[inline(always)]
-fn send<S, Q, C, A>(
-    call: &mut Call<ServiceClient<S, Q, C, A>>,
-    client: &mut ServiceClient<S, Q, C, A>,
-    mut request: Q,
-) -> S::Future
-where
-    Q: 'static,
-    S: Service<Q> + Clone,
-    S::Response: 'static,
-    S::Error: 'static,
-    C: Requests<Q>,
-    A: Responses<S::Response> + ErrorForm,
-    A::Errors: Errors<S::Error, Error: 'static>,
-{
-    let (attempt, _) = call.attempt(&mut request);
-    client.capture_connection(&mut request, attempt);
-    call.exchange.around(|| client.service.call(request))
 }
