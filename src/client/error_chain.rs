@@ -42,10 +42,7 @@ pub(crate) fn outcome_of(
         head_alone,
         ..ChainFacts::default()
     };
-    match policy.own_error(error).or_else(|| known(error)) {
-        Some(error) => facts.judge_chain(policy, error),
-        None => Outcome::error(ErrorKind::Other),
-    }
+    facts.judge(policy, error)
 }
 
 /// Converts the error of a response's body to an outcome.
@@ -56,12 +53,8 @@ pub(crate) fn outcome_of_body(policy: &RetryPolicy, error: &dyn Any) -> Outcome<
         decoding: true,
         ..ChainFacts::default()
     };
-    let outcome = match policy.own_error(error).or_else(|| known(error)) {
-        Some(error) => facts.judge_chain(policy, error),
-        None => Outcome::error(ErrorKind::Other),
-    };
     // Even "not processed" in a body: the head has arrived, so the request was processed.
-    outcome.after_a_response()
+    facts.judge(policy, error).after_a_response()
 }
 
 /// Returns `true` if an error comes from reqwest, whose client may follow redirects itself.
@@ -71,8 +64,7 @@ pub(crate) fn is_of_reqwest(policy: &RetryPolicy, error: &dyn Any) -> bool {
 
 /// Keeps later requests off the connection that an error comes from, if the error shows it.
 pub(crate) fn retire_connection(policy: &RetryPolicy, error: &dyn Any) {
-    let known = policy.own_error(error).or_else(|| known(error));
-    connection::retire(known.into_iter().flat_map(links));
+    connection::retire(known(policy, error).into_iter().flat_map(links));
 }
 
 /// Returns a function that converts an error to another type, if that type is a box that can hold it.
@@ -98,16 +90,14 @@ pub(crate) fn shown_error<'a>(
     policy: &RetryPolicy,
     error: &'a dyn Any,
 ) -> Option<&'a (dyn Error + 'static)> {
-    let known = policy.own_error(error).or_else(|| known(error));
-    known.and_then(behind_urls)
+    known(policy, error).and_then(behind_urls)
 }
 
 /// Returns the text of an error along its chain, after its kind, for rules that test it. It is used for nothing else.
 pub(crate) fn error_text(policy: &RetryPolicy, error: &dyn Any, kind: Option<ErrorKind>) -> String {
     const MAX_TEXT_BYTES: usize = 4 * 1024;
     let mut text = kind.map_or_else(String::new, |kind| kind.to_string());
-    let known = policy.own_error(error).or_else(|| known(error));
-    for link in known.into_iter().flat_map(links) {
+    for link in known(policy, error).into_iter().flat_map(links) {
         if !text.is_empty() {
             text.push_str(": ");
         }
@@ -161,6 +151,13 @@ enum Place {
 }
 
 impl<'a> ChainFacts<'a> {
+    fn judge(self, policy: &RetryPolicy, error: &'a dyn Any) -> Outcome<'static> {
+        match known(policy, error) {
+            Some(error) => self.judge_chain(policy, error),
+            None => Outcome::error(ErrorKind::Other),
+        }
+    }
+
     fn judge_chain(
         mut self,
         policy: &RetryPolicy,

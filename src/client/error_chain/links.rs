@@ -2,9 +2,10 @@
 
 use super::of_hyper;
 use super::of_reqwest::ReqwestError;
-use crate::RateLimited;
 use crate::error::{AttemptTimeout, BoxError, IncompleteBody};
 use crate::runtime::Elapsed;
+use crate::{RateLimited, RetryPolicy};
+use http_retry_core::settings::PolicyExt;
 use std::any::Any;
 use std::error::Error;
 use std::io;
@@ -31,8 +32,14 @@ pub(super) fn links<'a>(
     std::iter::successors(Some(error), next).take(MAX_LINKS)
 }
 
-/// Returns the error behind a value of one of the known error types of services.
-pub(super) fn known(value: &dyn Any) -> Option<&(dyn Error + 'static)> {
+/// Returns the error behind a value of one of the error types that the policy or this crate knows.
+pub(super) fn known<'a>(
+    policy: &RetryPolicy,
+    value: &'a dyn Any,
+) -> Option<&'a (dyn Error + 'static)> {
+    if let Some(error) = policy.own_error(value) {
+        return Some(error);
+    }
     if let Some(error) = value.downcast_ref::<BoxError>() {
         return Some(&**error);
     }

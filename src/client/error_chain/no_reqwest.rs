@@ -1,6 +1,7 @@
 //! Replaces `of_reqwest` without the feature: no known client then follows redirects itself, or puts a URL into its
 //! errors.
 
+use super::link::Link;
 use crate::RetryPolicy;
 use crate::error::BoxError;
 use http_retry_core::adapter::RedirectSigns;
@@ -9,6 +10,10 @@ use std::error::Error;
 
 /// No error is of this type.
 pub(super) use std::convert::Infallible as ReqwestError;
+
+pub(super) fn read(error: &ReqwestError) -> Link {
+    match *error {}
+}
 
 pub(super) fn is_timeout(error: &ReqwestError) -> bool {
     match *error {}

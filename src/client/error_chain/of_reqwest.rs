@@ -1,14 +1,34 @@
 //! The errors of reqwest, and the boxes that they come in.
 
+use super::link::Link;
 use super::{known, links};
-use crate::RetryPolicy;
 use crate::error::BoxError;
+use crate::{ErrorKind, RetryPolicy};
 use http_retry_core::adapter::RedirectSigns;
-use http_retry_core::settings::PolicyExt;
 use std::any::Any;
 use std::error::Error;
 
 pub(super) use ::reqwest::Error as ReqwestError;
+
+/// Reads an error of reqwest by its own kind. `is_connect`, `is_timeout` and `is_dns` are no facts about it: they
+/// search the whole chain, up to an error of the caller's own body.
+pub(super) fn read(error: &ReqwestError) -> Link {
+    if error.is_builder() {
+        return Link::End(ErrorKind::Request);
+    }
+    if error.is_redirect() {
+        return Link::End(ErrorKind::Redirect);
+    }
+    if let Some(status) = error.status() {
+        return Link::Status(status);
+    }
+    // The decoder is a first guess: the next links may blame the connection that it reads from. Every failure of a
+    // response's body is a decode error.
+    if error.is_decode() || error.is_body() {
+        return Link::Decoding;
+    }
+    Link::Silent
+}
 
 /// Returns `true` if a timeout is among the links behind an error of reqwest, whose types are private.
 pub(super) fn is_timeout(error: &ReqwestError) -> bool {
@@ -29,8 +49,7 @@ pub(super) fn is_of_dns(_: &ReqwestError) -> bool {
 
 /// Returns the signs of redirects in an error.
 pub(crate) fn redirect_signs<'a>(policy: &RetryPolicy, error: &'a dyn Any) -> RedirectSigns<'a> {
-    let known = policy.own_error(error).or_else(|| known(error));
-    let mut links = known.into_iter().flat_map(links);
+    let mut links = known(policy, error).into_iter().flat_map(links);
     match links.find_map(|link| link.downcast_ref::<ReqwestError>()) {
         Some(error) => RedirectSigns {
             may_follow: true,

@@ -2,7 +2,7 @@
 
 use super::io_errors::read_io;
 use super::link::Link;
-use super::of_hyper;
+use super::{of_hyper, of_reqwest};
 use crate::error::{AttemptTimeout, IncompleteBody};
 use crate::resume::Interrupted;
 use crate::runtime::Elapsed;
@@ -26,9 +26,8 @@ pub(super) fn read(link: &(dyn Error + 'static), answered: bool) -> Link {
     if link.is::<Interrupted>() {
         return Link::InBody;
     }
-    #[cfg(feature = "reqwest")]
-    if let Some(error) = link.downcast_ref::<::reqwest::Error>() {
-        return read_reqwest(error);
+    if let Some(error) = link.downcast_ref() {
+        return of_reqwest::read(error);
     }
     if let Some(read) = of_hyper::read(link, answered) {
         return read;
@@ -101,25 +100,4 @@ pub(super) fn kind_by_connector(link: &(dyn Error + 'static)) -> Option<ErrorKin
     let is_bad_request = BAD_REQUESTS.iter().any(|start| text.starts_with(start))
         || link.downcast_ref().is_some_and(is_refusal_to_connect);
     is_bad_request.then_some(ErrorKind::Request)
-}
-
-/// Reads an error of reqwest by its own kind. `is_connect`, `is_timeout` and `is_dns` are no facts about it: they
-/// search the whole chain, up to an error of the caller's own body.
-#[cfg(feature = "reqwest")]
-fn read_reqwest(error: &::reqwest::Error) -> Link {
-    if error.is_builder() {
-        return Link::End(ErrorKind::Request);
-    }
-    if error.is_redirect() {
-        return Link::End(ErrorKind::Redirect);
-    }
-    if let Some(status) = error.status() {
-        return Link::Status(status);
-    }
-    // The decoder is a first guess: the next links may blame the connection that it reads from. Every failure of a
-    // response's body is a decode error.
-    if error.is_decode() || error.is_body() {
-        return Link::Decoding;
-    }
-    Link::Silent
 }
