@@ -141,13 +141,12 @@ where
         if let Some(headers) = C::headers_mut(&mut request) {
             ResumeValidator::prepare(headers);
         }
-        let engine = retry.engine();
         let head = C::head(&request);
-        let Some(terms) = head.and_then(|head| options.terms(engine, &head)) else {
+        let Some(terms) = head.and_then(|head| options.terms(&retry.engine, &head)) else {
             return ResumeFuture::new(retry.call(request), None);
         };
         let leave = C::extensions_mut(&mut request).and_then(retire_connection::<S::Error>);
-        let (request, saved) = retry.copies().save(request, engine.save);
+        let (request, saved) = retry.copies.save(request, retry.engine.save);
         // A request body that would not survive an early response rules a resume out.
         let saved = saved.filter(|saved| C::is_whole(saved, true));
         let resend = saved.map(|saved| {

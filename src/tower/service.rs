@@ -51,8 +51,8 @@ use tower_service::Service;
 /// and no task or timer is left.
 pub struct Retry<S, C = CloneBody, A = Wrapped> {
     inner: S,
-    engine: Arc<Engine>,
-    copies: C,
+    pub(super) engine: Arc<Engine>,
+    pub(super) copies: C,
     responses: A,
 }
 
@@ -66,10 +66,6 @@ impl<S, C, A> Retry<S, C, A> {
         }
     }
 
-    pub(super) fn engine(&self) -> &Arc<Engine> {
-        &self.engine
-    }
-
     /// Returns the same service with errors in the form `X`, and with responses whose bodies have boxed errors.
     pub(super) fn with_boxed_bodies<X>(&self) -> Retry<S, C, Wrapped<X, Boxed>>
     where
@@ -78,10 +74,6 @@ impl<S, C, A> Retry<S, C, A> {
     {
         let (inner, engine) = (self.inner.clone(), Arc::clone(&self.engine));
         Retry::new(inner, engine, self.copies.clone(), Wrapped::default())
-    }
-
-    pub(super) fn copies(&self) -> &C {
-        &self.copies
     }
 
     /// Returns the service below.
