@@ -12,7 +12,7 @@ use crate::route::Router;
 use crate::runtime::{DefaultRuntime, MaybeSend, Runtime};
 use crate::{Attempt, RequestFacts, RetryPolicy};
 use http_retry_core::adapter::{RequestSettings, Todo};
-use operation::{Opaque, Operation, by_function, by_policy};
+use operation::{Opaque, OperationClient, by_function, by_policy};
 use std::future::Future;
 use std::sync::Arc;
 
@@ -238,7 +238,7 @@ impl Runner {
         T: MaybeSend,
         E: MaybeSend,
     {
-        self.call(Operation {
+        self.call(OperationClient {
             one_request: self.one_request,
             judge: by_function(judge),
             operation,
@@ -270,7 +270,7 @@ impl Runner {
         T: MaybeSend,
         E: MaybeSend + 'static,
     {
-        self.call(Operation {
+        self.call(OperationClient {
             one_request: self.one_request,
             judge: by_policy,
             operation,

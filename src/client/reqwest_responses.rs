@@ -11,12 +11,12 @@ use http_retry_core::rules::CannedResponse;
 use std::task::{Context, Poll};
 
 /// A response that was taken apart to read its body.
-pub struct OpenResponse {
+pub struct OpenReqwest {
     url: Url,
     response: http::Response<RetryBody<Body>>,
 }
 
-impl From<Response> for OpenResponse {
+impl From<Response> for OpenReqwest {
     fn from(response: Response) -> Self {
         let url = response.url().clone();
         let response = http::Response::<Body>::from(response);
@@ -25,8 +25,8 @@ impl From<Response> for OpenResponse {
     }
 }
 
-impl From<OpenResponse> for Response {
-    fn from(open: OpenResponse) -> Self {
+impl From<OpenReqwest> for Response {
+    fn from(open: OpenReqwest) -> Self {
         let (parts, body) = open.response.into_parts();
         with_body(open.url, parts, body)
     }
@@ -35,7 +35,7 @@ impl From<OpenResponse> for Response {
 #[diagnostic::do_not_recommend]
 impl<A: ErrorForm> Responses<Response> for A {
     type Kept = Response;
-    type Open = OpenResponse;
+    type Open = OpenReqwest;
 
     #[inline]
     fn keep(response: Response) -> Response {
@@ -55,7 +55,7 @@ impl<A: ErrorForm> Responses<Response> for A {
     }
 
     fn poll_read(
-        open: &mut OpenResponse,
+        open: &mut OpenReqwest,
         part: &mut BodyPart,
         seen: &mut usize,
         cx: &mut Context<'_>,
@@ -63,11 +63,11 @@ impl<A: ErrorForm> Responses<Response> for A {
         poll_read(&mut open.response, part, seen, cx)
     }
 
-    fn start(open: &OpenResponse, most: usize) -> &[u8] {
+    fn start(open: &OpenReqwest, most: usize) -> &[u8] {
         open.response.body().start(most)
     }
 
-    fn broken(open: &OpenResponse, policy: &RetryPolicy) -> Option<BrokenResponse> {
+    fn broken(open: &OpenReqwest, policy: &RetryPolicy) -> Option<BrokenResponse> {
         broken(open.response.body(), policy)
     }
 

@@ -1,7 +1,7 @@
 //! Operations without async, which block their thread.
 
 use super::Runner;
-use super::operation::{Opaque, Operation, by_function, by_policy};
+use super::operation::{Opaque, OperationClient, by_function, by_policy};
 use crate::Attempt;
 use crate::call::Sends;
 use crate::policy::Verdict;
@@ -48,7 +48,7 @@ impl Runner {
         V: Into<Verdict>,
         T: Send,
     {
-        self.block_on(Operation {
+        self.block_on(OperationClient {
             one_request: self.one_request,
             judge: by_function(judge),
             operation: |attempt| ready(operation(attempt)),
@@ -80,7 +80,7 @@ impl Runner {
         &self,
         mut operation: impl FnMut(Attempt) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.block_on(Operation {
+        self.block_on(OperationClient {
             one_request: self.one_request,
             judge: by_policy,
             operation: |attempt| ready(operation(attempt)),

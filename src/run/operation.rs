@@ -17,7 +17,7 @@ use std::future::Future;
 use std::task::{Context, Poll};
 
 /// An operation as the driver sees it.
-pub(super) struct Operation<J, O> {
+pub(super) struct OperationClient<J, O> {
     /// Set if the operation sends one request.
     pub(super) one_request: bool,
     /// Reads an error, as [`by_policy`] does.
@@ -125,7 +125,7 @@ impl<T: MaybeSend> Responses<T> for Opaque {
     }
 }
 
-impl<J, O, F, T, E> Client for Operation<J, O>
+impl<J, O, F, T, E> Client for OperationClient<J, O>
 where
     J: for<'a> Fn(&RetryPolicy, &'a E, bool) -> ErrorFacts<'a>,
     O: FnMut(Attempt) -> F,
@@ -150,7 +150,7 @@ where
     }
 }
 
-impl<J, O, F, T, E> Sends for Operation<J, O>
+impl<J, O, F, T, E> Sends for OperationClient<J, O>
 where
     J: for<'a> Fn(&RetryPolicy, &'a E, bool) -> ErrorFacts<'a>,
     O: FnMut(Attempt) -> F,
