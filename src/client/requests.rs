@@ -220,34 +220,46 @@ impl<K: Replay> SavedRequest<K> {
     }
 
     fn change(&mut self, changes: Changes<'_>) -> bool {
-        let Changes {
-            set,
-            rebase,
-            rewrite,
-            ..
-        } = changes;
-        let rebased = rebase.and_then(|rebase| Some((rebase, rebase.of(&self.uri)?)));
-        // Unpacking the headers is the expensive part of a change.
-        if set.is_none() && rebased.is_none() && rewrite.is_none() {
-            return true;
-        }
-        let mut headers = self.headers.clone().into_map();
-        // Strip the headers of the first service before those for the new one are set.
-        if let Some((rebase, uri)) = rebased {
-            let before = std::mem::replace(&mut self.uri, uri);
-            rebase.strip_headers(&mut headers, &before);
-        }
-        replace_headers(&mut headers, set);
-        if let Some(rewrite) = rewrite {
-            if !self.body.rewrite(&mut |body| rewrite(&mut headers, body)) {
-                return false;
+        let rebased = changes.rebase.and_then(|rebase| rebase.of(&self.uri));
+        let before = rebased.map(|uri| std::mem::replace(&mut self.uri, uri));
+        change_headers(&mut self.headers, before, changes, |with| {
+            let is_rewritten = self.body.rewrite(with);
+            if is_rewritten {
+                // Later copies are compared with the rewritten body.
+                self.first = self.body.measure();
             }
-            // Later copies are compared with the rewritten body.
-            self.first = self.body.measure();
-        }
-        self.headers = SavedHeaders::new(&headers);
-        true
+            is_rewritten
+        })
     }
+}
+
+/// Changes the headers of a saved request, and its body with them. `before` is its URI before it was rebased, if it
+/// was. Returns `false` if `rewrite_body` does: the body cannot be rewritten.
+pub(super) fn change_headers(
+    saved: &mut SavedHeaders,
+    before: Option<Uri>,
+    changes: Changes<'_>,
+    rewrite_body: impl FnOnce(&mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool,
+) -> bool {
+    let Changes { set, rewrite, .. } = changes;
+    let rebased = changes.rebase.zip(before);
+    // Unpacking the headers is the expensive part of a change.
+    if set.is_none() && rebased.is_none() && rewrite.is_none() {
+        return true;
+    }
+    let mut headers = saved.clone().into_map();
+    // Strip the headers of the first service before those for the new one are set.
+    if let Some((rebase, before)) = rebased {
+        rebase.strip_headers(&mut headers, &before);
+    }
+    replace_headers(&mut headers, set);
+    if let Some(rewrite) = rewrite {
+        if !rewrite_body(&mut |body| rewrite(&mut headers, body)) {
+            return false;
+        }
+    }
+    *saved = SavedHeaders::new(&headers);
+    true
 }
 
 /// Returns `true` if a body of the announced length was read completely. A client sends no more than that, so it never
@@ -257,7 +269,7 @@ pub(super) fn is_all(announced: Option<u64>, read: Option<u64>) -> bool {
 }
 
 /// Replaces headers of the same name. A retry that has no room for them is not sent, so appending does not fail here.
-pub(super) fn replace_headers(headers: &mut HeaderMap, new: Option<&HeaderMap>) {
+fn replace_headers(headers: &mut HeaderMap, new: Option<&HeaderMap>) {
     // All old values go before the first new one is added, since a header may have several values.
     for name in new.into_iter().flat_map(HeaderMap::keys) {
         headers.remove(name);

@@ -7,7 +7,7 @@
 mod streams;
 
 use super::replay::CloneBody;
-use super::requests::{Head, Headers, Requests, SaveOptions, Target, is_all, replace_headers};
+use super::requests::{Head, Headers, Requests, SaveOptions, Target, change_headers, is_all};
 use super::saved_headers::SavedHeaders;
 use ::reqwest::{Body, Request, Url};
 use http::{Extensions, HeaderMap, HeaderName, Uri};
@@ -124,9 +124,9 @@ impl Requests<Request> for CloneBody {
     }
 
     fn pin(saved: &mut SavedReqwest, url: &str, credentials: &[HeaderName]) {
-        let mut headers = saved.headers.clone().into_map();
-        pin(saved.request.url_mut(), &mut headers, url, credentials);
-        saved.headers = SavedHeaders::new(&headers);
+        *saved.request.headers_mut() = saved.headers.clone().into_map();
+        pin(&mut saved.request, url, credentials);
+        saved.headers = SavedHeaders::new(&std::mem::take(saved.request.headers_mut()));
     }
 }
 
@@ -153,43 +153,24 @@ impl SavedReqwest {
     }
 
     fn change(&mut self, changes: Changes<'_>) -> bool {
-        let Changes {
-            set,
-            rebase,
-            rewrite,
-            ..
-        } = changes;
-        let rebased = rebase.and_then(|rebase| rebase_url(self.request.url(), rebase));
-        if set.is_none() && rebased.is_none() && rewrite.is_none() {
-            return true;
-        }
-        let mut headers = self.headers.clone().into_map();
-        // Strip the headers of the first service before those for the new one are set.
-        if let Some((rebase, at, url)) = rebased {
+        let rebased = changes
+            .rebase
+            .and_then(|rebase| rebase_url(self.request.url(), rebase));
+        let before = rebased.map(|(before, url)| {
             *self.request.url_mut() = url;
-            rebase.strip_headers(&mut headers, &at);
-        }
-        replace_headers(&mut headers, set);
-        if let Some(rewrite) = rewrite {
-            let mut rewrite = |body: &[u8]| rewrite(&mut headers, body);
-            let is_changed = match &mut self.stream {
-                Some(stream) => stream.rewrite(&mut rewrite),
-                None => {
-                    let body = self.request.body().and_then(Body::as_bytes);
-                    let new = body.and_then(rewrite).map(Body::from);
-                    let is_changed = new.is_some();
-                    if is_changed {
-                        *self.request.body_mut() = new;
-                    }
-                    is_changed
-                }
-            };
-            if !is_changed {
-                return false;
+            before
+        });
+        change_headers(&mut self.headers, before, changes, |with| {
+            if let Some(stream) = &mut self.stream {
+                return stream.rewrite(with);
             }
-        }
-        self.headers = SavedHeaders::new(&headers);
-        true
+            let body = self.request.body().and_then(Body::as_bytes);
+            let Some(new) = body.and_then(with) else {
+                return false;
+            };
+            *self.request.body_mut() = Some(new.into());
+            true
+        })
     }
 }
 
@@ -204,13 +185,8 @@ pub(super) fn host_and_port(url: &Url) -> Option<&str> {
 }
 
 /// Changes the URL of a request, and removes the headers that are only for its first server.
-pub(crate) fn pin(
-    target: &mut Url,
-    headers: &mut HeaderMap,
-    url: &str,
-    credentials: &[HeaderName],
-) {
-    let (Ok(url), Ok(at)) = (Url::parse(url), target.as_str().parse::<Uri>()) else {
+pub(crate) fn pin(request: &mut Request, url: &str, credentials: &[HeaderName]) {
+    let (Ok(url), Ok(at)) = (Url::parse(url), request.url().as_str().parse::<Uri>()) else {
         return;
     };
     if let Ok(to) = url.as_str().parse() {
@@ -219,9 +195,9 @@ pub(crate) fn pin(
             to,
             credentials: credentials.to_vec(),
         };
-        rebase.strip_headers(headers, &at);
+        rebase.strip_headers(request.headers_mut(), &at);
     }
-    *target = url;
+    *request.url_mut() = url;
 }
 
 /// Clones everything but the headers. Returns `None` if the body cannot be cloned.
@@ -232,11 +208,11 @@ fn clone_without_headers(request: &mut Request) -> Option<Request> {
     clone
 }
 
-/// Returns the rebase, the URI of the request, and the URL that it is rebased to.
-fn rebase_url<'a>(url: &Url, rebase: &'a Rebase) -> Option<(&'a Rebase, Uri, Url)> {
+/// Returns the URI of the request, and the URL that it is rebased to.
+fn rebase_url(url: &Url, rebase: &Rebase) -> Option<(Uri, Url)> {
     let at: Uri = url.as_str().parse().ok()?;
     let to = Url::parse(&rebase.of(&at)?.to_string()).ok()?;
-    Some((rebase, at, to))
+    Some((at, to))
 }
 
 #[cfg(test)]

@@ -135,9 +135,7 @@ impl Resend<Body> for ClientSender {
             return None;
         }
         if let Some(start) = self.start.as_deref().filter(|_| self.redirected) {
-            let (mut url, mut headers) = (request.url().clone(), request.headers().clone());
-            pin(&mut url, &mut headers, start, &rest.credentials());
-            (*request.url_mut(), *request.headers_mut()) = (url, headers);
+            pin(&mut request, start, &rest.credentials());
         }
         let start = self.start.clone();
         let (client, mut extensions) = (self.client.clone(), self.extensions.clone());
