@@ -77,17 +77,15 @@ where
         let own = RequestSettings::from_extensions(extensions);
         let mut call = Call::new(engine, own, &mut request);
         // The caller's `poll_ready` covers the first attempt only.
-        let (state, is_ready) = match call.start(&request) {
-            Todo::Send => {
-                let request = call.save(&copies, request);
-                let attempt = Self::send(&mut call, &mut client, request);
-                let is_cut = false;
-                (State::Attempt { attempt, is_cut }, false)
-            }
-            _ => {
-                call.delay(request);
-                (State::Waiting, true)
-            }
+        let is_ready = !matches!(call.start(&request), Todo::Send);
+        let state = if is_ready {
+            call.delay(request);
+            State::Waiting
+        } else {
+            let request = call.save(&copies, request);
+            let attempt = Self::send(&mut call, &mut client, request);
+            let is_cut = false;
+            State::Attempt { attempt, is_cut }
         };
         Self {
             is_ready,
