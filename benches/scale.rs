@@ -21,7 +21,7 @@ use http_retry::config::{Document, RetryConfig};
 use http_retry::dialect::{Dialect, Dialects};
 use http_retry::gate::Gate;
 use http_retry::llm::LlmPreset;
-use http_retry::policy::{ErrorBody, RequestLine};
+use http_retry::policy::ErrorBody;
 use http_retry::route::{RequestHead, Router};
 use http_retry::rules::{Condition, Rule};
 use http_retry::services::{Service, Services};
@@ -139,15 +139,15 @@ fn classify_time(hosts: usize) -> f64 {
     let policy = RetryPolicy::background().to_builder().dialects(dialects);
     let policy = policy.build().unwrap();
     let headers = HeaderMap::from_iter([("x-ratelimit-remaining".parse().unwrap(), 0.into())]);
-    let lines: Vec<RequestLine> = (0..REQUESTS)
+    let heads: Vec<RequestHead<'_>> = (0..REQUESTS)
         .map(|number| {
-            let host = format!("h{}.git.example", number * 7 % hosts);
-            RequestLine::new(&Method::GET, &host, "/user", &headers)
+            let uri = format!("http://h{}.git.example/user", number * 7 % hosts);
+            RequestHead::new(&Method::GET, &uri.parse().unwrap()).into_owned()
         })
         .collect();
     per_request(|| {
-        for line in &lines {
-            let outcome = Outcome::response(StatusCode::FORBIDDEN, &headers).of_request(line);
+        for head in &heads {
+            let outcome = Outcome::response(StatusCode::FORBIDDEN, &headers).of_request(head);
             black_box(policy.classify(outcome));
         }
     })

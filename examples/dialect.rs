@@ -16,7 +16,8 @@
 use clap::Parser;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use http_retry::dialect::{Dialect, Dialects};
-use http_retry::policy::{ErrorBody, Moment, RequestLine};
+use http_retry::policy::{ErrorBody, Moment};
+use http_retry::route::RequestHead;
 use http_retry::{Class, Outcome, RequestFacts, RetryBudget, RetryPolicy};
 use std::io::Read;
 use std::path::PathBuf;
@@ -70,12 +71,12 @@ fn run(arguments: &Arguments) -> Result<Vec<String>, String> {
         .as_deref()
         .unwrap_or("http://unknown.invalid/");
     let url: Uri = url.parse().map_err(|_| format!("{url:?} is no URL"))?;
-    let Some(host) = url.authority() else {
+    let request = RequestHead::new(&method, &url);
+    if request.host().is_none() {
         return Err(format!(
             "{url} names no host: write https://api.example/path"
         ));
-    };
-    let request = RequestLine::new(&method, host.as_str(), url.path(), &HeaderMap::new());
+    }
     let answer = Answer::read(&text_of(arguments)?)?;
     let background = || RetryPolicy::background().to_builder();
     if let Some(name) = &arguments.dialect {
@@ -161,13 +162,13 @@ impl Answer {
         })
     }
 
-    fn judged<'a>(&'a self, policy: &RetryPolicy, request: &'a RequestLine) -> Outcome<'a> {
+    fn judged<'a>(&'a self, policy: &RetryPolicy, request: &'a RequestHead<'a>) -> Outcome<'a> {
         let outcome = Outcome::response(self.status, &self.headers);
         policy.classify(outcome.of_request(request).with_body(&self.body))
     }
 
     /// Everything that a policy makes of it.
-    fn told(&self, policy: &RetryPolicy, request: &RequestLine) -> Vec<String> {
+    fn told(&self, policy: &RetryPolicy, request: &RequestHead<'_>) -> Vec<String> {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH);
         let moment = Moment::default().with_wall(wall.unwrap_or_default());
         let outcome = self.judged(policy, request);
@@ -193,7 +194,8 @@ impl Answer {
                 .reason()
                 .map(|why| format!("reason: {why} - {}", why.explain())),
         );
-        let facts = RequestFacts::of(request.method(), &HeaderMap::new());
+        let method = request.method().unwrap_or(&Method::GET);
+        let facts = RequestFacts::of(method, &HeaderMap::new());
         let session = policy.session(facts, Duration::ZERO);
         lines.push(match session.plan(&outcome, moment) {
             Err(_) if outcome.class() == Class::Success => "background: hands it over".to_owned(),

@@ -4,7 +4,8 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use http_retry::dialect::{Dialect, Interpretation, Location, Row, RowBuilder};
-use http_retry::policy::{ErrorBody, Moment, RequestLine, Unit};
+use http_retry::policy::{ErrorBody, Moment, Unit};
+use http_retry::route::RequestHead;
 use http_retry::rules::{ReadBody, Value};
 use http_retry::{Outcome, RequestFacts, RetryBudget, RetryPolicy};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
@@ -202,7 +203,8 @@ fuzz_target!(|input: Input| {
     if input.keyed {
         asked.insert("idempotency-key", HeaderValue::from_static("k"));
     }
-    let request = RequestLine::new(&Method::POST, "api.example", of(&PATHS, input.path), &asked);
+    let uri = of(&PATHS, input.path).parse().unwrap();
+    let request = RequestHead::new(&Method::POST, &uri).with_key_in(&asked);
     let body = ErrorBody::read(&input.body);
     for pointer in POINTERS {
         let found: Vec<_> = body.json(pointer).collect();

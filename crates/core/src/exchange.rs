@@ -30,7 +30,7 @@ use crate::gate::state::CallEnd;
 use crate::nested::{AttemptMark, RedirectSigns};
 use crate::policy::ext::PolicyExt;
 use crate::policy::session::ext::SessionExt;
-use crate::policy::{Attempt, ErrorKind, Outcome, RequestLine, RetryPolicy, StopReason, Verdict};
+use crate::policy::{Attempt, ErrorKind, Outcome, RetryPolicy, StopReason, Verdict};
 use crate::report::span::is_logged;
 use crate::route::Route;
 use crate::runtime::Sleep;
@@ -146,18 +146,19 @@ impl Exchange {
         let is_named = || is_logged() && !self.settings.is_passthrough() && !policy.is_off();
         // Its service has a name in the report, as its budget has.
         if self.budget.is_some() || policy.asks_for_the_request() || is_named() {
-            self.keep_line(head);
+            self.keep_request(head);
         }
     }
 
     #[cold]
-    fn keep_line(&mut self, head: &impl Head) {
+    fn keep_request(&mut self, head: &impl Head) {
         let (engine, policy) = (&*self.permit.engine, self.route.policy());
         let keyed = head.has_own_key(policy);
-        let line = head.line().keyed(keyed);
-        let gate_key = joined_gate_key((engine, &self.route), line.authority(), head);
+        let request = head.keyed_request(keyed).into_owned();
+        let authority = request.authority().unwrap_or_default();
+        let gate_key = joined_gate_key((engine, &self.route), authority, head);
         self.settings.facts = self.settings.facts.map(|facts| facts.keyed(keyed));
-        self.settings.keep_line(line, gate_key);
+        self.settings.keep_request(request, gate_key);
     }
 
     /// Begins an attempt: spends the tokens of its retry. Call it right before the attempt is sent.
@@ -380,7 +381,8 @@ impl Exchange {
         if self.mark.copies() > 0 {
             return Err(None);
         }
-        self.route.succeeds(status, headers, || self.line(kept))?;
+        let accepts = || self.accepts(kept, &Outcome::response(status, headers));
+        self.route.succeeds(status, accepts)?;
         if self.mark.repeats() {
             self.deposit();
             if let Some(url) = url {
@@ -412,11 +414,14 @@ impl Exchange {
         progress.ended(kept, end, mark, judged)
     }
 
-    fn line(&self, kept: &impl Kept) -> Option<RequestLine> {
-        match kept.head() {
-            Some(head) => Some(head.line()),
-            None => self.settings.line().cloned(),
-        }
+    /// Returns `Ok` if the policy's own classifier leaves the success of a first attempt one.
+    #[inline(never)]
+    fn accepts(&self, kept: &impl Kept, outcome: &Outcome<'_>) -> Result<(), Option<Verdict>> {
+        let head = kept.head();
+        let saved = head.as_ref().map(|head| head.keyed_request(false));
+        let unsaved = self.settings.request().map(|request| &**request);
+        let request = saved.as_ref().or(unsaved);
+        self.route.accepts(&outcome.for_request(request))
     }
 
     /// Counts a success in the budget of its service.
@@ -454,7 +459,7 @@ impl Exchange {
         }
         let key = match (head, self.settings.operation()) {
             (Some(head), _) => gate_key(engine, &authority, head),
-            (None, Some(service)) => engine.gate.key_of(service),
+            (None, Some(service)) => engine.gate.key(service, None),
             (None, None) => return false,
         };
         // Waiting at several gates is the progress's work.

@@ -36,10 +36,11 @@ pub(crate) use key::GateKey;
 
 use crate::name_hasher::NameHasher;
 use crate::policy::Quota;
+use crate::request_head::RequestHead;
 use crate::runtime::{Runtime, Sleep};
 use controller::{CallNumber, quotient};
-use http::{Extensions, HeaderMap, Method};
-use key::{KeyText, NarrowerGates, ShareKey, credentials, normalized};
+use http::{Extensions, HeaderMap};
+use key::{KeyText, NarrowerGates, ShareKey, credentials};
 use map::{Counters, GateMap, Permit, Slot};
 use queue::WaiterId;
 use state::{CallEnd, CallKind, GateRequest, KeyState, Passed};
@@ -69,7 +70,7 @@ use std::time::Duration;
 ///
 /// let gate = Gate::new()
 ///     .max_services(200)
-///     .key_by(|call| call.headers.get("x-model").map_or(String::new(), |model| format!("{model:?}")));
+///     .key_by(|_, headers, _| headers.get("x-model").map_or(String::new(), |model| format!("{model:?}")));
 /// let same = gate.clone();
 /// ```
 ///
@@ -138,22 +139,33 @@ impl Gate {
     /// per host and port. It replaces an earlier [`Gate::key_by`]. Call it before you clone the handle.
     #[must_use]
     pub fn per_credential(self) -> Self {
-        self.with_options(|options| options.by = Some(Arc::new(credentials)))
+        self.with_options(|options| {
+            options.by = Some(Arc::new(|_, headers, _| credentials(headers)));
+        })
     }
 
     /// Uses one gate per text that the function returns at a host, such as the name of a model. Keeps only a hash of
     /// the text, so it may be a secret. The function runs for each call, so it should be quick. It replaces an earlier
     /// [`Gate::per_credential`]. Call it before you clone the handle.
     ///
+    /// The function sees the request's head, its headers, and its extensions, which are `None` if the client does not
+    /// expose them, as with `reqwest`. Two hosts never share a gate.
+    ///
     /// ```
     /// use http_retry::gate::Gate;
     ///
     /// // The server limits each tenant, which is the first segment of the path.
-    /// let gate = Gate::new().key_by(|call| call.path.split('/').nth(1).unwrap_or("").to_owned());
+    /// let gate = Gate::new().key_by(|head, _, _| head.path().split('/').nth(1).unwrap_or("").to_owned());
     /// ```
     #[must_use]
-    pub fn key_by(self, key: impl Fn(&GatedCall<'_>) -> String + Send + Sync + 'static) -> Self {
-        self.with_options(|options| options.by = Some(normalized(key)))
+    pub fn key_by(
+        self,
+        key: impl Fn(&RequestHead<'_>, &HeaderMap, Option<&Extensions>) -> String
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        self.with_options(|options| options.by = Some(Arc::new(key)))
     }
 
     fn with(options: Options) -> Self {
@@ -182,53 +194,6 @@ impl fmt::Debug for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Gate")
             .field("max_services", &self.0.options.max_services)
-            .finish_non_exhaustive()
-    }
-}
-
-/// A call at a gate, as passed to [`Gate::key_by`]: the parts that may separate rate limits at the same host.
-#[derive(Clone, Copy)]
-#[non_exhaustive]
-pub struct GatedCall<'a> {
-    /// Host and port in lower case, without user info, a final dot of the host and a default port, such as
-    /// `api.example` or `api.example:8443`. Two authorities never share a gate.
-    pub authority: &'a str,
-    /// The request's method.
-    pub method: &'a Method,
-    /// The request's path, without its query. The function of [`Gate::key_by`] sees its normal form: `//v1/%70ay` is
-    /// `/v1/pay`.
-    pub path: &'a str,
-    /// The request's headers.
-    pub headers: &'a HeaderMap,
-    /// The request's extensions; `None` if the client does not expose them, as with `reqwest`.
-    pub extensions: Option<&'a Extensions>,
-}
-
-impl<'a> GatedCall<'a> {
-    /// Creates a call with this method and path at this host, with these headers and without extensions.
-    #[must_use]
-    pub fn new(
-        authority: &'a str,
-        method: &'a Method,
-        path: &'a str,
-        headers: &'a HeaderMap,
-    ) -> Self {
-        Self {
-            authority,
-            method,
-            path,
-            headers,
-            extensions: None,
-        }
-    }
-}
-
-/// Leaves out the path, the headers and the extensions, which may hold secrets.
-impl fmt::Debug for GatedCall<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GatedCall")
-            .field("authority", &self.authority)
-            .field("method", &self.method)
             .finish_non_exhaustive()
     }
 }

@@ -25,6 +25,7 @@ mod normal_form;
 pub mod policy;
 pub mod reading;
 pub mod report;
+mod request_head;
 pub mod route;
 pub mod runtime;
 mod sealed;

@@ -9,7 +9,6 @@
 //! one, and a final dot of the host is left out: most servers and resolvers agree. A path keeps its final slash, since
 //! failovers send it, but patterns match with and without it: many servers route both to one handler.
 
-use crate::policy::without_port;
 use http::Uri;
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -86,6 +85,15 @@ pub(crate) fn normal_scheme(scheme: &str) -> &str {
         4 if scheme.eq_ignore_ascii_case("http") => "http",
         5 if scheme.eq_ignore_ascii_case("https") => "https",
         _ => scheme,
+    }
+}
+
+/// Returns an authority without its port, if it has one.
+pub(crate) fn without_port(authority: &str) -> &str {
+    // In an IPv6 address without a port, `[::1]`, the last colon is not followed by digits alone.
+    match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => authority,
     }
 }
 

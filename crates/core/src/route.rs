@@ -4,6 +4,7 @@ pub(crate) mod failover;
 pub(crate) mod host_map;
 pub(crate) mod shared_map;
 
+pub use crate::request_head::RequestHead;
 pub(crate) use crate::sharing::SharedServices;
 pub use failover::Destination;
 pub(crate) use failover::Rebase;
@@ -13,18 +14,14 @@ use crate::budget::services::Budgets;
 use crate::budget::{PaymentResult, RetryBudget, ServiceBudgets};
 use crate::exchange::retry::FailoverSteps;
 pub(crate) use crate::normal_form::public_authority;
-use crate::normal_form::{
-    default_port, matches_path, normal_authority, normal_path, normal_scheme,
-};
 use crate::policy::ext::PolicyExt;
 use crate::policy::outcome::ext::OutcomeExt;
 use crate::policy::{
-    Class, Moment, Outcome, Quota, RequestLine, RequestOverrides, RetryOverride, RetryPlan,
-    RetryPolicy, Verdict, is_host_like, is_standard_success, without_port,
+    Class, Moment, Outcome, Quota, RequestOverrides, RetryOverride, RetryPlan, RetryPolicy,
+    Verdict, is_standard_success,
 };
 use crate::report::DeadLetters;
-use http::{HeaderMap, Method, StatusCode, Uri};
-use std::borrow::Cow;
+use http::{StatusCode, Uri};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -100,134 +97,6 @@ pub trait Router: Send + Sync + 'static {
     /// Returns the fleet that shares the routes' budgets and gates with other processes. Default: none.
     fn fleet(&self) -> Option<Arc<dyn SharedServices>> {
         None
-    }
-}
-
-/// The part of a request that selects its route. Scheme, authority and path are in their normal form, so that another
-/// spelling of a URI selects the same route: `//v1/%70ay` is `/v1/pay`.
-#[derive(Debug, Clone, Default)]
-pub struct RequestHead<'a> {
-    method: Option<&'a Method>,
-    scheme: Option<&'a str>,
-    authority: Option<Cow<'a, str>>,
-    path: Cow<'a, str>,
-}
-
-impl<'a> RequestHead<'a> {
-    /// Creates the head of a request with this method and URI.
-    ///
-    /// ```
-    /// use http_retry::route::RequestHead;
-    ///
-    /// let uri = "HTTP://me:secret@API.example.:80//v1/%70ay?q=1".parse()?;
-    /// let head = RequestHead::new(&http::Method::GET, &uri);
-    /// assert_eq!(head.authority(), Some("api.example"));
-    /// assert_eq!(head.path(), "/v1/pay");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn new(method: &'a Method, uri: &'a Uri) -> Self {
-        Self {
-            method: Some(method),
-            scheme: uri.scheme_str().map(normal_scheme),
-            authority: public_authority(uri, || None),
-            path: normal_path(uri.path()),
-        }
-    }
-
-    /// Creates the head of a request from its parts, for a client without `http::Uri`. The authority is host and port.
-    #[must_use]
-    pub fn of_parts(
-        method: Option<&'a Method>,
-        scheme: Option<&'a str>,
-        authority: Option<Cow<'a, str>>,
-        path: &'a str,
-    ) -> Self {
-        let scheme = scheme.map(normal_scheme);
-        Self {
-            method,
-            scheme,
-            authority: authority.map(|authority| in_normal_form(authority, scheme)),
-            path: normal_path(path),
-        }
-    }
-
-    /// Returns the method. Returns `None` for an operation that is not HTTP.
-    #[must_use]
-    #[inline]
-    pub fn method(&self) -> Option<&Method> {
-        self.method
-    }
-
-    /// Returns the scheme, if the request names one; `http` and `https` in lower case.
-    #[must_use]
-    #[inline]
-    pub fn scheme(&self) -> Option<&str> {
-        self.scheme
-    }
-
-    /// Returns host and port in lower case, without user info, a final dot of the host and a scheme's default port.
-    /// Returns `None` if the request names no host.
-    #[must_use]
-    #[inline]
-    pub fn authority(&self) -> Option<&str> {
-        self.authority.as_deref()
-    }
-
-    /// Returns the path without percent-encoding that it can do without, dot segments and empty segments. It is empty
-    /// for an operation that is not HTTP.
-    #[must_use]
-    #[inline]
-    pub fn path(&self) -> &str {
-        &self.path
-    }
-
-    /// Returns the host without its port, if the request names one.
-    #[must_use]
-    pub fn host(&self) -> Option<&str> {
-        self.authority().map(without_port)
-    }
-
-    /// Returns `true` if the request goes to a host that this pattern matches: `api.example.com`, or `*.example.com` for
-    /// the hosts below it. A pattern without a port matches any port, and one with the scheme's default port also a
-    /// request that names none. Case is ignored.
-    ///
-    /// ```
-    /// use http_retry::route::RequestHead;
-    ///
-    /// let uri = "https://eu.shop.example:8443/".parse().unwrap();
-    /// let head = RequestHead::new(&http::Method::GET, &uri);
-    /// assert!(head.is_to("*.shop.example") && head.is_to("eu.shop.example:8443"));
-    /// assert!(!head.is_to("shop.example"));
-    /// ```
-    #[must_use]
-    pub fn is_to(&self, pattern: &str) -> bool {
-        matches_authority(pattern, self.authority().unwrap_or_default(), self.scheme)
-    }
-
-    /// Returns `true` if the path matches a pattern in the form that
-    /// [`path_pattern`](crate::settings::path_pattern) gives. A final slash of the path does not matter, and `/v1/*` also
-    /// matches `/v1`.
-    #[must_use]
-    pub fn has_path(&self, pattern: &str) -> bool {
-        matches_path(pattern, &self.path)
-    }
-}
-
-/// Returns `true` if an authority matches a pattern. A pattern without a port matches any port. A pattern with the
-/// scheme's default port also matches authorities without one.
-fn matches_authority(pattern: &str, authority: &str, scheme: Option<&str>) -> bool {
-    let hosts = [without_port(authority), authority];
-    let host = pattern.strip_suffix(default_port(scheme));
-    let host = host.and_then(|host| host.strip_suffix(':'));
-    hosts.iter().any(|host| is_host_like(pattern, host))
-        || host.is_some_and(|host| is_host_like(host, authority))
-}
-
-fn in_normal_form<'a>(authority: Cow<'a, str>, scheme: Option<&str>) -> Cow<'a, str> {
-    match authority {
-        Cow::Borrowed(authority) => normal_authority(authority, scheme),
-        Cow::Owned(authority) => Cow::Owned(normal_authority(&authority, scheme).into_owned()),
     }
 }
 
@@ -450,7 +319,8 @@ impl fmt::Debug for Route {
 }
 
 impl Route {
-    /// Returns `Ok` if the head of a first attempt is a success.
+    /// Returns `Ok` if the head of a first attempt is a success. `accepts` asks [`accepts`](Self::accepts), which needs
+    /// the request.
     ///
     /// # Errors
     ///
@@ -459,56 +329,30 @@ impl Route {
     pub(crate) fn succeeds(
         &self,
         status: StatusCode,
-        headers: &HeaderMap,
-        request: impl FnOnce() -> Option<RequestLine>,
+        accepts: impl FnOnce() -> Result<(), Option<Verdict>>,
     ) -> Result<(), Option<Verdict>> {
         if !is_standard_success(status.as_u16()) {
             Err(None)
         } else if self.policy.judges_successes() {
-            self.succeeds_by_classifier(&Outcome::response(status, headers), request)
+            accepts()
         } else {
             Ok(())
         }
     }
 
-    fn succeeds_by_classifier(
-        &self,
-        outcome: &Outcome<'_>,
-        request: impl FnOnce() -> Option<RequestLine>,
-    ) -> Result<(), Option<Verdict>> {
-        let request = request();
-        let outcome = outcome.for_request(request.as_ref());
+    /// Returns `Ok` if the policy's own classifier leaves this success one.
+    ///
+    /// # Errors
+    ///
+    /// As for [`succeeds`](Self::succeeds).
+    pub(crate) fn accepts(&self, outcome: &Outcome<'_>) -> Result<(), Option<Verdict>> {
         // The head is not enough: leave the decision to the slow path, which reads the body.
-        if self.policy.reads_body(&outcome) {
+        if self.policy.reads_body(outcome) {
             return Err(None);
         }
-        match self.policy.own_verdict(&outcome) {
+        match self.policy.own_verdict(outcome) {
             Some(own) if own.class != Class::Success => Err(Some(own)),
             _ => Ok(()),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_star_in_a_host_stands_for_its_first_labels() {
-        for (pattern, authority, wanted) in [
-            ("api.example.com", "api.example.com", true),
-            ("api.example.com", "API.example.com:8443", true),
-            ("api.example.com:80", "api.example.com", false),
-            ("api.example.com:8443", "api.example.com:8443", true),
-            ("*.example.com", "api.example.com", true),
-            ("*.example.com", "a.b.example.com:1", true),
-            ("*.example.com", "example.com", false),
-            ("*.example.com", "badexample.com", false),
-            ("[::1]:80", "[::1]:80", true),
-            ("[::1]", "[::1]:80", true),
-        ] {
-            let head = RequestHead::of_parts(None, None, Some(authority.into()), "");
-            assert_eq!(head.is_to(pattern), wanted, "{pattern} {authority}");
         }
     }
 }

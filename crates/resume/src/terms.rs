@@ -4,9 +4,9 @@ use http::{Extensions, HeaderMap, HeaderName, Method};
 use http_retry_core::adapter::{Engine, Head, RequestSettings};
 use http_retry_core::budget::PaidRetry;
 use http_retry_core::downloads::{DownloadLimits, DownloadRecorder, RestOfDownload, SessionExt};
-use http_retry_core::policy::{RequestLine, RetrySession};
+use http_retry_core::policy::RetrySession;
 use http_retry_core::report::ReportSlot;
-use http_retry_core::route::Route;
+use http_retry_core::route::{RequestHead, Route};
 use http_retry_core::settings::PolicyExt;
 use http_retry_core::sharing::PaymentResult;
 use http_retry_core::{Outcome, RequestFacts, RetryOverride, RetryPolicy, StopReason};
@@ -25,7 +25,7 @@ pub struct DownloadTerms {
     route: Arc<Route>,
     options: RequestSettings,
     /// `None` unless the policy asks for it.
-    request: Option<RequestLine>,
+    request: Option<Arc<RequestHead<'static>>>,
 }
 
 /// The payment of the request for the rest.
@@ -64,7 +64,7 @@ impl DownloadOptions {
         let needs_request = route.policy().asks_for_the_request();
         Some(DownloadTerms {
             recorder: DownloadRecorder::new(engine, &options, &route, head),
-            request: needs_request.then(|| head.line()),
+            request: needs_request.then(|| Arc::new(head.keyed_request(false).into_owned())),
             engine: Arc::clone(engine),
             route,
             options,

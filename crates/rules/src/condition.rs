@@ -11,8 +11,9 @@ use crate::error_body::ReadBody;
 use answer::JsonTest;
 use answer::{HeadTest, UsageTest, XmlTest};
 use http::Method;
-use http_retry_core::policy::{ErrorBody, Pointer, RequestLine};
+use http_retry_core::policy::{ErrorBody, Pointer};
 use http_retry_core::reading::{all_hold, any_holds};
+use http_retry_core::route::RequestHead;
 use http_retry_core::rules::{BodyView, ConditionInput, Predicate};
 use http_retry_core::{Class, ConfigError, ErrorKind, Outcome};
 use std::fmt;
@@ -321,7 +322,7 @@ impl Test {
             Self::Path(pattern) => outcome
                 .request()
                 .is_some_and(|request| request.has_path(pattern)),
-            Self::Keyed => outcome.request().is_some_and(RequestLine::is_keyed),
+            Self::Keyed => outcome.request().and_then(RequestHead::is_keyed) == Some(true),
             Self::Method(method) => input.method == Some(method),
             Self::Attempt(range) => range.contains(&input.attempt),
             Self::Retryable(wanted) => is_retryable(outcome) == *wanted,

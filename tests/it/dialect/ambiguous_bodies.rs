@@ -1,9 +1,10 @@
 //! Failures whose body breaks off or can be read in two ways: no row makes them refused.
 
 use futures_util::FutureExt;
-use http::{HeaderMap, Method, StatusCode};
+use http::{HeaderMap, Method, StatusCode, Uri};
 use http_retry::dialect::{Dialect, Interpretation, Row};
-use http_retry::policy::{ErrorBody, RequestLine};
+use http_retry::policy::ErrorBody;
+use http_retry::route::RequestHead;
 use http_retry::rules::{Condition, Value};
 use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;
@@ -17,8 +18,9 @@ fn policy(rows: impl IntoIterator<Item = Row>) -> RetryPolicy {
 }
 
 fn judged(rows: impl IntoIterator<Item = Row>, status: u16, body: &str) -> (Class, Reach) {
-    let (headers, none) = (HeaderMap::new(), HeaderMap::new());
-    let request = RequestLine::new(&Method::POST, "api.example", "/orders", &none);
+    let headers = HeaderMap::new();
+    let uri = Uri::from_static("http://api.example/orders");
+    let request = RequestHead::new(&Method::POST, &uri);
     let body = ErrorBody::read(body.as_bytes());
     let outcome = Outcome::response(StatusCode::from_u16(status).unwrap(), &headers);
     let outcome = policy(rows).classify(outcome.of_request(&request).with_body(&body));

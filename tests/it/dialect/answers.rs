@@ -2,7 +2,8 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use http_retry::dialect::Dialect;
-use http_retry::policy::{ErrorBody, Reason, RequestLine, Scope};
+use http_retry::policy::{ErrorBody, Reason, Scope};
+use http_retry::route::RequestHead;
 use http_retry::{Class, Outcome, Reach, RetryPolicy};
 use serde_json::Value;
 use std::time::Duration;
@@ -13,7 +14,7 @@ pub(super) const NOW: Duration = Duration::from_secs(1_787_313_600);
 /// An answer, and the request that it is to.
 pub(super) struct Case {
     pub(super) row: String,
-    request: RequestLine,
+    request: RequestHead<'static>,
     status: StatusCode,
     headers: HeaderMap,
     body: ErrorBody,
@@ -53,6 +54,8 @@ impl Case {
             asked.insert("idempotency-key", HeaderValue::from_str(key).unwrap());
         }
         let method = Method::from_bytes(method.as_bytes()).unwrap();
+        let uri = format!("http://api.example{path}").parse().unwrap();
+        let request = RequestHead::new(&method, &uri).with_key_in(&asked);
         let body = match &case["body"] {
             Value::Null => String::new(),
             Value::String(text) => text.clone(),
@@ -61,7 +64,7 @@ impl Case {
         let status = u16::try_from(case["status"].as_u64().unwrap()).unwrap();
         Self {
             row: case["row"].as_str().unwrap().to_owned(),
-            request: RequestLine::new(&method, "api.example", path, &asked),
+            request: request.into_owned(),
             status: StatusCode::from_u16(status).unwrap(),
             headers: headers(&case["head"]),
             body: ErrorBody::read(body.as_bytes()),

@@ -2,7 +2,8 @@
 
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_retry::dialect::{Dialect, Interpretation, Row};
-use http_retry::policy::{ErrorBody, RequestLine};
+use http_retry::policy::ErrorBody;
+use http_retry::route::RequestHead;
 use http_retry::rules::Condition;
 use http_retry::{Class, Outcome, RetryPolicy};
 
@@ -11,8 +12,8 @@ fn class(dialect: Dialect, path: &str, kind: &'static str, body: &str) -> Class 
     let policy = policy.build().unwrap();
     let kind = HeaderValue::from_static(kind);
     let headers = HeaderMap::from_iter([(http::header::CONTENT_TYPE, kind)]);
-    let none = HeaderMap::new();
-    let request = RequestLine::new(&Method::PUT, "api.example", path, &none);
+    let uri = path.parse().unwrap();
+    let request = RequestHead::new(&Method::PUT, &uri);
     let body = ErrorBody::read(body.as_bytes());
     let outcome = Outcome::response(StatusCode::OK, &headers).of_request(&request);
     policy.classify(outcome.with_body(&body)).class()

@@ -3,7 +3,8 @@
 use super::answers::{NOW, headers};
 use http::{Method, StatusCode};
 use http_retry::dialect::{Dialect, Interpretation, Location, Row};
-use http_retry::policy::{RequestLine, Scope, Unit};
+use http_retry::policy::{Scope, Unit};
+use http_retry::route::RequestHead;
 use http_retry::{Outcome, RetryPolicy};
 use serde_json::json;
 use std::time::Duration;
@@ -15,7 +16,8 @@ fn meant(meaning: Interpretation, path: &str, head: &serde_json::Value) -> Meant
     let dialect = Dialect::named("own").row(Row::when().status([429]).is(meaning));
     let policy = RetryPolicy::builder().dialect(dialect).build().unwrap();
     let head = headers(head);
-    let request = RequestLine::new(&Method::GET, "api.example", path, &head);
+    let uri = path.parse().unwrap();
+    let request = RequestHead::new(&Method::GET, &uri);
     let outcome = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &head);
     let outcome = policy.classify(outcome.of_request(&request));
     (

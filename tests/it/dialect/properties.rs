@@ -1,9 +1,10 @@
 //! What holds for every dialect, whatever the answer.
 
 use super::answers::NOW;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use http_retry::dialect::Dialect;
-use http_retry::policy::{ErrorBody, Moment, RequestLine};
+use http_retry::policy::{ErrorBody, Moment};
+use http_retry::route::RequestHead;
 use http_retry::{Outcome, RequestFacts, RetryBudget, RetryPolicy};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
@@ -100,13 +101,14 @@ pub(super) fn answers() -> impl Strategy<Value = Answer> {
 }
 
 /// The request that is answered, with a key of idempotency or without, and its headers.
-pub(super) fn asked(path: usize, keyed: bool) -> (RequestLine, HeaderMap) {
+pub(super) fn asked(path: usize, keyed: bool) -> (RequestHead<'static>, HeaderMap) {
     let mut headers = HeaderMap::new();
     if keyed {
         headers.insert("idempotency-key", HeaderValue::from_static("k"));
     }
-    let request = RequestLine::new(&Method::POST, "api.example", PATHS[path], &headers);
-    (request, headers)
+    let uri = Uri::from_static(PATHS[path]);
+    let request = RequestHead::new(&Method::POST, &uri).with_key_in(&headers);
+    (request.into_owned(), headers)
 }
 
 pub(super) fn head(lines: &[(usize, usize)]) -> HeaderMap {

@@ -23,7 +23,8 @@ fn policy() -> (RetryPolicy, Seen) {
         .to_builder()
         .classify(move |outcome| {
             let request = outcome.request().unwrap();
-            let (method, authority, path) = (request.method(), request.authority(), request.path());
+            let method = request.method().unwrap();
+            let (authority, path) = (request.authority().unwrap(), request.path());
             let status = outcome.status().map_or(0, |status| status.as_u16());
             let line = format!("{method} {authority} {path} {status}");
             log.lock().unwrap().push(line);

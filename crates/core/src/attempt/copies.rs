@@ -10,10 +10,9 @@ use crate::exchange::settings::RequestSettings;
 use crate::gate::state::CallEnd;
 use crate::policy::ext::PolicyExt;
 use crate::policy::session::ext::SessionExt;
-use crate::policy::{
-    Class, Decimal, Outcome, Quota, RequestFacts, RequestLine, RetryOverride, RetrySession,
-};
+use crate::policy::{Class, Decimal, Outcome, Quota, RequestFacts, RetryOverride, RetrySession};
 use crate::report::{RetryEventKind, Subject};
+use crate::route::RequestHead;
 use http::{HeaderMap, StatusCode};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +21,7 @@ use std::time::Duration;
 /// told.
 pub struct CopyJudge {
     attempt: AttemptHandle,
-    request: RequestLine,
+    request: RequestHead<'static>,
     session: RetrySession,
     subject: Subject,
     budget: RetryBudget,
@@ -62,6 +61,7 @@ impl CopyJudge {
         } = attempt.terms();
         let policy = route.policy();
         let keyed = head.has_own_key(policy);
+        let request = head.keyed_request(keyed).into_owned();
         let started = engine.runtime.now();
         let session = policy.session(head.facts().keyed(keyed), started);
         let mut session = match overrides {
@@ -72,7 +72,7 @@ impl CopyJudge {
         let subject = settings.subject(route, Some(head));
         Self {
             budget: engine.budget_of(route, || Arc::clone(&subject.service)),
-            request: head.line().keyed(keyed),
+            request: head.keyed_request(keyed).into_owned(),
             attempt: attempt.clone(),
             subject,
             started,
@@ -103,8 +103,8 @@ impl CopyJudge {
         } = self.attempt.terms();
         let is_wanted = overrides.as_ref().is_none_or(RetryOverride::may_hedge);
         let is_redirected = may_follow && engine.redirects.are_unknown();
-        let by_method = RequestFacts::of(self.request.method(), &HeaderMap::new());
-        let is_safe = !is_redirected || by_method.is_idempotent();
+        let by_method = |method| RequestFacts::of(method, &HeaderMap::new()).is_idempotent();
+        let is_safe = !is_redirected || self.request.method().is_some_and(by_method);
         is_wanted && is_safe && self.session.may_send_twice()
     }
 
@@ -150,11 +150,11 @@ impl CopyJudge {
             return (CopyEnd::Failed, None);
         };
         let AttemptTerms { engine, route, .. } = self.attempt.terms();
-        let request = || Some(self.request.clone());
-        if route.succeeds(status, headers, request).is_ok() {
+        let outcome = Outcome::response(status, headers).of_request(&self.request);
+        let accepts = || route.accepts(&outcome);
+        if route.succeeds(status, accepts).is_ok() {
             return (CopyEnd::Success, None);
         }
-        let outcome = Outcome::response(status, headers).for_request(Some(&self.request));
         let outcome = route.policy().classify(outcome);
         let moment = engine.runtime.moment();
         let is_free = outcome.server_delay(moment.wall).is_none();

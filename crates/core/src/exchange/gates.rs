@@ -5,14 +5,14 @@ use super::head::Head;
 use super::progress::Progress;
 use super::retry::Awaited;
 use super::todo::Todo;
+use crate::gate::GateKey;
 use crate::gate::ext::GateExt;
 use crate::gate::map::Permit;
 use crate::gate::state::{CallEnd, CallKind, GateRequest, Passed};
-use crate::gate::{GateKey, GatedCall};
 use crate::policy::ext::PolicyExt;
 use crate::policy::session::ext::SessionExt;
-use crate::policy::{Class, Outcome, Quota, RequestLine, StopReason};
-use crate::route::{Route, public_authority};
+use crate::policy::{Class, Outcome, Quota, StopReason};
+use crate::route::{RequestHead, Route};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -152,10 +152,10 @@ impl Progress {
             None => {
                 self.permit = Some(permit);
                 // Looked up after the wait at the service's gate: another call may have met a narrower limit meanwhile.
-                let line = self.session.request();
+                let request = self.session.request();
                 let now = self.engine.runtime.now();
-                let narrower =
-                    line.map(|line| self.engine.gate.narrower((self.gate_key, &line), now));
+                let narrower = request
+                    .map(|request| self.engine.gate.narrower((self.gate_key, &request), now));
                 narrower.unwrap_or_default().into_iter().rev().collect()
             }
         };
@@ -229,15 +229,13 @@ impl Progress {
     pub(super) fn find_gate(&self, sent: &impl Head) -> Option<GateKey> {
         self.route.policy().gate_wait_limit()?;
         let head = self.head.as_ref()?;
-        let at = head.at.as_ref()?;
-        let authority = public_authority(at, || None)?;
-        let headers = sent.header_map();
-        let mut call = GatedCall::new(&authority, &head.method, at.path(), &headers);
-        call.extensions = sent.extensions();
+        let request = RequestHead::new(&head.method, head.at.as_ref()?);
+        let authority = request.authority()?;
+        let (headers, extensions) = (sent.header_map(), sent.extensions());
         let gate = &self.engine.gate;
-        let key = (gate.key(&call), &*authority);
-        let apart = || gate.key_text(&call);
-        Some(self.engine.gate_key_of(&self.route, key, apart))
+        let text = gate.key_text(&request, &headers, extensions);
+        let key = (gate.key(authority, text.as_deref()), authority);
+        Some(self.engine.gate_key_of(&self.route, key, || text))
     }
 
     /// Returns the gate of a limit on some of the service's calls, if the response names the scope of its limit.
@@ -251,7 +249,7 @@ impl Progress {
 impl Engine {
     /// Returns the gate of an operation's service. A shared gate joins its fleet.
     pub(super) fn gate_key_of_operation(&self, route: &Route, service: &str) -> GateKey {
-        let key = self.gate.key_of(service);
+        let key = self.gate.key(service, None);
         // Operations without a service name have nothing in common with those of another process.
         if service.is_empty() || route.policy().gate_wait_limit().is_none() {
             return key;
@@ -263,7 +261,7 @@ impl Engine {
     /// call at once, which is while nothing is refused. Returns `None` otherwise.
     pub(crate) fn enter_gates(
         self: &Arc<Self>,
-        (key, request): (Option<GateKey>, &RequestLine),
+        (key, request): (Option<GateKey>, &RequestHead<'_>),
         quotas_at_once: bool,
     ) -> Option<Vec<PermitGuard>> {
         let Some(key) = key else {
@@ -288,24 +286,23 @@ pub(crate) fn joined_gate_key(
 ) -> Option<GateKey> {
     route.policy().gate_wait_limit()?;
     let key = gate_key(engine, authority, head);
-    let key_text = || gated(authority, head, |call| engine.gate.key_text(call));
-    Some(engine.gate_key_of(route, (key, authority), key_text))
+    let text = || key_text(engine, head);
+    Some(engine.gate_key_of(route, (key, authority), text))
 }
 
 #[inline(always)]
 pub(super) fn gate_key(engine: &Engine, authority: &str, head: &impl Head) -> GateKey {
     // The default gate needs no header map, which a saved request would have to unpack.
     if engine.gate.is_per_host() {
-        return engine.gate.key_of(authority);
+        return engine.gate.key(authority, None);
     }
-    gated(authority, head, |call| engine.gate.key(call))
+    let text = key_text(engine, head);
+    engine.gate.key(authority, text.as_deref())
 }
 
-/// Calls a function with more of a call than its host.
+/// Returns the text that separates the gate of a call from others at its host, if there is any.
 #[cold]
-fn gated<T>(authority: &str, head: &impl Head, with: impl FnOnce(&GatedCall<'_>) -> T) -> T {
-    let headers = head.header_map();
-    let mut call = GatedCall::new(authority, head.method(), head.path(), &headers);
-    call.extensions = head.extensions();
-    with(&call)
+fn key_text(engine: &Engine, head: &impl Head) -> Option<String> {
+    let (request, headers) = (head.request(), head.header_map());
+    engine.gate.key_text(&request, &headers, head.extensions())
 }

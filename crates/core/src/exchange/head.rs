@@ -1,7 +1,7 @@
 //! A request's head, as an exchange looks at it.
 
 use super::todo::Changes;
-use crate::policy::{RequestFacts, RequestLine, RetryPolicy, StopReason};
+use crate::policy::{RequestFacts, RetryPolicy, StopReason, has_idempotency_key};
 use crate::route::{RequestHead, public_authority};
 use crate::server_hints::name_of;
 use http::request::Parts;
@@ -13,7 +13,8 @@ pub trait Head {
     /// Returns the method.
     fn method(&self) -> &Method;
 
-    /// Returns host and port in lower case, without user info and without the scheme's default port.
+    /// Returns host and port in their normal form: in lower case, without user info, a final dot of the host and the
+    /// scheme's default port.
     fn authority(&self) -> Option<Cow<'_, str>>;
 
     /// Returns the scheme, if the client names it.
@@ -40,10 +41,15 @@ pub trait Head {
     /// Returns the extensions, if the client does not keep them private.
     fn extensions(&self) -> Option<&Extensions>;
 
-    /// Returns the part that selects a route.
-    fn route(&self) -> RequestHead<'_> {
-        let (authority, path) = (self.authority(), self.path());
-        RequestHead::of_parts(Some(self.method()), self.scheme(), authority, path)
+    /// Returns the request as a router and the key of a gate see it.
+    fn request(&self) -> RequestHead<'_> {
+        RequestHead::of_parts(self.method(), self.scheme(), self.authority(), self.path())
+    }
+
+    /// Returns the request as classifiers see it, which may carry an idempotency key in a header of the service's own.
+    fn keyed_request(&self, has_own_key: bool) -> RequestHead<'_> {
+        let has_key = has_own_key || has_idempotency_key(|name| self.value(name));
+        self.request().keyed(has_key)
     }
 
     /// Returns the facts, without a key in a header of the service's own.
@@ -57,15 +63,6 @@ pub trait Head {
         let name = policy.key_header();
         let key = name.and_then(|name| self.value(name_of(name)));
         key.is_some_and(|key| !key.trim_ascii().is_empty())
-    }
-
-    /// Returns the request as classifiers see it.
-    fn line(&self) -> RequestLine {
-        let authority = self.authority();
-        let authority = authority.map_or_else(Default::default, Into::into);
-        // As a POST, so that the facts show the key alone: the line has the method beside them.
-        let by_key = RequestFacts::by_first_values(&Method::POST, |name| self.value(name));
-        RequestLine::of(self.method(), authority, self.path(), by_key)
     }
 }
 

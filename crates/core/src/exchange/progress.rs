@@ -94,26 +94,26 @@ impl Exchange {
         let permit = std::mem::replace(&mut self.permit, empty);
         let route = Arc::clone(&self.route);
         let policy = route.policy();
-        let unsaved = self.settings.line();
+        let unsaved = self.settings.request();
         let keyed = head.is_some_and(|head| head.has_own_key(policy));
         let facts = self.facts(head);
         let mut subject = self.settings.subject(&route, head);
-        if let Some(line) = unsaved {
-            subject.authority = line.authority().into();
+        if let Some(request) = unsaved {
+            subject.authority = request.authority().unwrap_or_default().into();
             subject.service = self.settings.named(&route, &subject.authority);
-            subject.method = Some(line.method().clone());
+            subject.method = request.method().cloned();
         }
-        let line = match head {
+        let request = match head {
             _ if !policy.asks_for_the_request() => None,
-            Some(head) => Some(head.line().keyed(keyed)),
-            None => unsaved.cloned(),
+            Some(head) => Some(Arc::new(head.keyed_request(keyed).into_owned())),
+            None => unsaved.map(Arc::clone),
         };
         let gate_key = match head {
             Some(head) => joined_gate_key((&engine, &route), &subject.authority, head),
             None => self.settings.gate_key(),
         };
         let mut session = self.settings.session(policy, facts, self.started);
-        session.set_request(subject.method.clone(), line);
+        session.set_request(subject.method.clone(), request);
         let unknown = engine.unknown_service(&route, self.settings.service_name());
         let budget = match self.budget.take() {
             Some(budget) => budget,
@@ -266,10 +266,12 @@ impl Progress {
                 return self.timed_out(kept, text, Some(earlier), can_report);
             }
         };
-        let line = self.session.request();
+        let request = self.session.request();
         self.recorder.copies_sent(mark.copies());
         let earlier = self.earlier_requests(mark, signs);
-        let mut outcome = outcome.after_others(earlier).for_request(line.as_deref());
+        let mut outcome = outcome
+            .after_others(earlier)
+            .for_request(request.as_deref());
         if judged.is_none() && self.session.accepts_unseen(&outcome) {
             return self.succeed(outcome);
         }
@@ -305,9 +307,10 @@ impl Progress {
         match found {
             Found::Nothing => self.judge_body(kept, head, (None, None), None),
             Found::Start(bytes, is_whole) => {
-                let line = self.session.request();
+                let request = self.session.request();
                 let pointers = head.map(|(status, headers)| {
-                    let outcome = Outcome::response(status, headers).for_request(line.as_deref());
+                    let outcome =
+                        Outcome::response(status, headers).for_request(request.as_deref());
                     self.session.policy().pointers(&outcome)
                 });
                 let body = ErrorBody::read(bytes).cut(!is_whole);
@@ -321,8 +324,8 @@ impl Progress {
             Found::Verdict(verdict) => self.judge_body(kept, head, (None, None), verdict),
             Found::Broken(broken) => {
                 self.broken = Some(Box::new(ErrorBody::of_words(&broken.words)));
-                let line = self.session.request();
-                let mut outcome = broken.outcome.for_request(line.as_deref());
+                let request = self.session.request();
+                let mut outcome = broken.outcome.for_request(request.as_deref());
                 let at = self.prepare_decision(kept, true);
                 let decision = self.session.judge_end(&mut outcome, None, at);
                 self.settle(kept, decision, (outcome, None), at)
@@ -338,8 +341,8 @@ impl Progress {
         (body, error): (Option<&ErrorBody>, Option<&(dyn Error + 'static)>),
         verdict: Option<Verdict>,
     ) -> Todo {
-        let line = self.session.request();
-        let mut outcome = self.last.with_head(head).for_request(line.as_deref());
+        let request = self.session.request();
+        let mut outcome = self.last.with_head(head).for_request(request.as_deref());
         if let Some(body) = body {
             outcome = outcome.with_body(body);
         }

@@ -120,13 +120,13 @@ impl Progress {
     ) -> Todo {
         let has_response = earlier.is_none();
         let text = ErrorBody::of_words(text);
-        let line = self.session.request();
+        let request = self.session.request();
         let outcome = Outcome::error(ErrorKind::Timeout).with_body(&text);
         let outcome = match earlier {
             Some(earlier) => outcome.after_others(earlier),
             None => outcome.after_a_response(),
         };
-        let mut outcome = outcome.for_request(line.as_deref());
+        let mut outcome = outcome.for_request(request.as_deref());
         let at = self.prepare_decision(kept, has_response);
         // The attempt counts as ended at its gates, even if it continues because nothing can report the timeout.
         self.leave_gates();

@@ -6,9 +6,7 @@ use crate::attempt::AttemptHandle;
 use crate::gate::GateKey;
 use crate::nested::is_inside;
 use crate::policy::ext::PolicyExt;
-use crate::policy::{
-    Attempt, RequestFacts, RequestLine, RetryOverride, RetryPolicy, RetrySession, StopReason,
-};
+use crate::policy::{Attempt, RequestFacts, RetryOverride, RetryPolicy, RetrySession, StopReason};
 use crate::report::{ReportSlot, Subject};
 use crate::route::{RequestHead, Route};
 use http::Extensions;
@@ -36,7 +34,7 @@ struct Rare {
     /// The handle to an attempt of an outer layer, for a layer that repeats the request all the same.
     outer: Option<AttemptHandle>,
     /// The request itself and its gate, if it is not saved and more than its facts may be asked for.
-    line: Option<RequestLine>,
+    request: Option<Arc<RequestHead<'static>>>,
     gate_key: Option<GateKey>,
 }
 
@@ -115,7 +113,7 @@ impl RequestSettings {
                 rest,
                 operation: None,
                 outer,
-                line: None,
+                request: None,
                 gate_key: None,
             })
         });
@@ -139,20 +137,24 @@ impl RequestSettings {
         self.rare.as_ref()?.outer.as_ref()
     }
 
-    /// Returns the request, if it is not saved and was kept by [`keep_line`](Self::keep_line).
-    pub(super) fn line(&self) -> Option<&RequestLine> {
-        self.rare.as_ref()?.line.as_ref()
+    /// Returns the request, if it is not saved and was kept by [`keep_request`](Self::keep_request).
+    pub(super) fn request(&self) -> Option<&Arc<RequestHead<'static>>> {
+        self.rare.as_ref()?.request.as_ref()
     }
 
-    /// Returns the gate of the request, if it was kept by [`keep_line`](Self::keep_line) and has one.
+    /// Returns the gate of the request, if it was kept by [`keep_request`](Self::keep_request) and has one.
     pub(super) fn gate_key(&self) -> Option<GateKey> {
         self.rare.as_ref()?.gate_key
     }
 
     /// Keeps what may be asked of a request that is not saved, before it is sent.
-    pub(super) fn keep_line(&mut self, line: RequestLine, gate_key: Option<GateKey>) {
+    pub(super) fn keep_request(
+        &mut self,
+        request: RequestHead<'static>,
+        gate_key: Option<GateKey>,
+    ) {
         let rare = self.rare.get_or_insert_default();
-        (rare.line, rare.gate_key) = (Some(line), gate_key);
+        (rare.request, rare.gate_key) = (Some(Arc::new(request)), gate_key);
     }
 
     /// Returns the name of the service of an operation, which is empty for none. `None` for a request.
@@ -198,7 +200,7 @@ impl RequestSettings {
             return engine.route(&RequestHead::default(), Some(service));
         }
         let service = self.service_name().map(|name| &**name);
-        let head = head.map(Head::route).unwrap_or_default();
+        let head = head.map(Head::request).unwrap_or_default();
         let route = engine.route(&head, service);
         if let Some(own) = self.get() {
             let allowed = route.allowed(own.clone());

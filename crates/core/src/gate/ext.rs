@@ -4,11 +4,13 @@ use super::controller::CallNumber;
 use super::key::{FirstCall, GateKey, KeyGate};
 use super::map::Permit;
 use super::state::{CallEnd, CallKind, GateRequest, NotIdle, Passed};
-use super::{Gate, GatedCall, micros};
+use super::{Gate, micros};
 use crate::policy::Quota;
+use crate::request_head::RequestHead;
 use crate::runtime::Runtime;
 use crate::sealed::Sealed;
 use crate::sharing::Peer;
+use http::{Extensions, HeaderMap};
 use std::future::{Future, poll_fn};
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -29,18 +31,19 @@ pub trait GateExt: Sealed {
         make: impl Fn(&str, Option<&str>, KeyGate) -> Arc<dyn Peer> + Send + Sync + 'static,
     ) -> Self;
 
-    /// Returns the gate of a call.
+    /// Returns the gate of calls to this host or service, with the text of [`key_text`](Self::key_text).
     #[must_use]
-    fn key(&self, call: &GatedCall<'_>) -> GateKey;
+    fn key(&self, name: &str, text: Option<&str>) -> GateKey;
 
-    /// Returns the gate of calls to this host, if its name alone selects the gate.
+    /// Returns the text that separates the gate of a call with this head, these headers and these extensions from others
+    /// at its host. Returns `None` if gates are per host. The text may be a secret.
     #[must_use]
-    fn key_of(&self, name: &str) -> GateKey;
-
-    /// Returns the text that separates the call's gate from others at its host. Returns `None` if gates are per host.
-    /// The text may be a secret.
-    #[must_use]
-    fn key_text(&self, call: &GatedCall<'_>) -> Option<String>;
+    fn key_text(
+        &self,
+        head: &RequestHead<'_>,
+        headers: &HeaderMap,
+        extensions: Option<&Extensions>,
+    ) -> Option<String>;
 
     /// Creates the peer of a shared key, if this is its first call. Call it for calls that do not go at once; the first
     /// call of a shared key never does. `name` and `part` are those of [`with_peers`](Self::with_peers); `longest` is the
@@ -97,24 +100,25 @@ impl GateExt for Gate {
         })
     }
 
-    fn key(&self, call: &GatedCall<'_>) -> GateKey {
-        let Some(text) = self.key_text(call) else {
-            // The same key as for adapters that hash the host's name once and never call this.
-            return self.key_of(call.authority);
+    #[inline]
+    fn key(&self, name: &str, text: Option<&str>) -> GateKey {
+        let Some(text) = text else {
+            let hash = self.0.options.names.hash(name.as_bytes());
+            // The key 0 marks a free slot. The set is chosen by the upper bits, so the lowest can be spared.
+            return GateKey(hash | 1);
         };
-        let hash = self.0.options.texts.hash_one((call.authority, text));
+        let hash = self.0.options.texts.hash_one((name, text));
         GateKey(hash.max(1))
     }
 
-    #[inline]
-    fn key_of(&self, name: &str) -> GateKey {
-        let hash = self.0.options.names.hash(name.as_bytes());
-        // The key 0 marks a free slot. The set is chosen by the upper bits, so the lowest can be spared.
-        GateKey(hash | 1)
-    }
-
-    fn key_text(&self, call: &GatedCall<'_>) -> Option<String> {
-        self.0.options.by.as_ref().map(|text| text(call))
+    fn key_text(
+        &self,
+        head: &RequestHead<'_>,
+        headers: &HeaderMap,
+        extensions: Option<&Extensions>,
+    ) -> Option<String> {
+        let by = self.0.options.by.as_ref();
+        by.map(|text| text(head, headers, extensions))
     }
 
     fn share_key(

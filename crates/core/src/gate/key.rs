@@ -6,11 +6,12 @@
 
 use super::map::Counters;
 use super::state::KeyState;
-use super::{Gate, GatedCall, Shared, micros};
-use crate::normal_form::normal_path;
-use crate::policy::{Moment, RequestLine, Scope, splitmix64};
+use super::{Gate, Shared, micros};
+use crate::policy::{Moment, Scope, splitmix64};
+use crate::request_head::RequestHead;
 use crate::runtime::Runtime;
 use crate::sharing::Peer;
+use http::{Extensions, HeaderMap};
 use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::atomic::Ordering;
@@ -22,26 +23,14 @@ use std::time::Duration;
 pub struct GateKey(pub(super) u64);
 
 /// The text that separates the gates of a host.
-pub(super) type KeyText = Arc<dyn Fn(&GatedCall<'_>) -> String + Send + Sync>;
-
-/// Returns the user's function of a call, which sees the path in its normal form.
-pub(super) fn normalized(
-    key: impl Fn(&GatedCall<'_>) -> String + Send + Sync + 'static,
-) -> KeyText {
-    Arc::new(move |call| {
-        let path = normal_path(call.path);
-        key(&GatedCall {
-            path: &path,
-            ..*call
-        })
-    })
-}
+pub(super) type KeyText =
+    Arc<dyn Fn(&RequestHead<'_>, &HeaderMap, Option<&Extensions>) -> String + Send + Sync>;
 
 /// Returns the credentials of a call, each with the name of its header.
-pub(super) fn credentials(call: &GatedCall<'_>) -> String {
+pub(super) fn credentials(headers: &HeaderMap) -> String {
     let mut text = String::new();
     for name in CREDENTIALS {
-        for value in call.headers.get_all(name) {
+        for value in headers.get_all(name) {
             text.push_str(name);
             text.push(':');
             // Two values never have one text, and no value has a line break.
@@ -122,7 +111,7 @@ impl Gate {
     /// Returns the narrower gates that a call of this service must pass too.
     pub(crate) fn narrower(
         &self,
-        (service, request): (GateKey, &RequestLine),
+        (service, request): (GateKey, &RequestHead<'_>),
         now: Duration,
     ) -> Vec<GateKey> {
         // For most services this load is all the cost.
@@ -149,7 +138,7 @@ impl Gate {
     /// the service, or only this one.
     pub(crate) fn narrowed(
         &self,
-        (service, request): (GateKey, &RequestLine),
+        (service, request): (GateKey, &RequestHead<'_>),
         scope: Scope,
         now: Duration,
     ) -> Option<GateKey> {
@@ -170,7 +159,7 @@ impl Gate {
     /// Returns the key of a narrower gate, which is the same for all calls that the limit affects.
     fn narrower_key(
         &self,
-        (service, request): (GateKey, &RequestLine),
+        (service, request): (GateKey, &RequestHead<'_>),
         scope: Scope,
     ) -> Option<u64> {
         let mut hasher = self.0.options.texts.build_hasher();
@@ -334,40 +323,20 @@ impl Gate {
 mod tests {
     use super::*;
     use crate::gate::ext::GateExt;
-    use http::{Extensions, HeaderMap, HeaderValue, Method};
+    use http::{HeaderValue, Method, Uri};
     use std::collections::BTreeSet;
-
-    fn call(headers: &HeaderMap) -> GatedCall<'_> {
-        GatedCall {
-            authority: "a:1",
-            method: &Method::GET,
-            path: "/p",
-            headers,
-            extensions: None,
-        }
-    }
 
     fn key(gate: &Gate, secret: &'static str) -> GateKey {
         let mut headers = HeaderMap::new();
         headers.insert("x-api-key", HeaderValue::from_static(secret));
-        gate.key(&call(&headers))
+        let uri = Uri::from_static("http://a:1/p");
+        key_of(gate, &uri, &headers)
     }
 
-    #[test]
-    fn debug_shows_the_host_of_a_call_and_no_secret() {
-        let mut headers = HeaderMap::new();
-        headers.insert("authorization", HeaderValue::from_static("hunter2"));
-        let mut extensions = Extensions::new();
-        extensions.insert("hunter2");
-        let call = GatedCall {
-            path: "/reset/hunter2",
-            extensions: Some(&extensions),
-            ..call(&headers)
-        };
-        assert_eq!(
-            format!("{call:?}"),
-            r#"GatedCall { authority: "a:1", method: GET, .. }"#
-        );
+    fn key_of(gate: &Gate, uri: &Uri, headers: &HeaderMap) -> GateKey {
+        let head = RequestHead::new(&Method::GET, uri);
+        let text = gate.key_text(&head, headers, None);
+        gate.key(head.authority().unwrap(), text.as_deref())
     }
 
     #[test]
@@ -380,9 +349,9 @@ mod tests {
         let repeated = (1..40).map(|length| "c".repeat(length));
         let names = hosts.chain(lengths).chain(longer).chain(repeated);
         let names: BTreeSet<String> = names.collect();
-        let keys = names.iter().map(|name| gate.key_of(name).0);
+        let keys = names.iter().map(|name| gate.key(name, None).0);
         assert_eq!(keys.collect::<BTreeSet<_>>().len(), names.len());
-        assert_ne!(gate.key_of("a"), Gate::new().key_of("a"));
+        assert_ne!(gate.key("a", None), Gate::new().key("a", None));
     }
 
     #[test]
@@ -392,25 +361,21 @@ mod tests {
         let by_credential = Gate::new().per_credential();
         assert_eq!(key(&by_credential, "one"), key(&by_credential, "one"));
         assert_ne!(key(&by_credential, "one"), key(&by_credential, "two"));
-        let by_path = Gate::new().key_by(|call| call.path.to_owned());
+        let by_path = Gate::new().key_by(|head, _, _| head.path().to_owned());
         assert_eq!(key(&by_path, "one"), key(&by_path, "two"));
     }
 
     #[test]
     fn no_two_hosts_share_a_gate() {
-        let headers = HeaderMap::new();
+        let uris = ["http://a:1/p", "http://b:1/p"].map(Uri::from_static);
         for gate in [
             Gate::new(),
             Gate::new().per_credential(),
-            Gate::new().key_by(|_| "same".to_owned()),
+            Gate::new().key_by(|_, _, _| "same".to_owned()),
         ] {
-            let one = call(&headers);
-            let other = GatedCall {
-                authority: "b:1",
-                ..one
-            };
-            assert_eq!(gate.key(&one), gate.key(&one));
-            assert_ne!(gate.key(&one), gate.key(&other));
+            let key = |uri| key_of(&gate, uri, &HeaderMap::new());
+            assert_eq!(key(&uris[0]), key(&uris[0]));
+            assert_ne!(key(&uris[0]), key(&uris[1]));
         }
     }
 }

@@ -119,7 +119,7 @@ fn wait<'a>(gate: &'a Gate, request: GateRequest, runtime: &'a Arc<dyn Runtime>)
 
 fn ask(gate: &Gate, name: &str, kind: CallKind) -> GateRequest {
     GateRequest {
-        key: gate.key_of(name),
+        key: gate.key(name, None),
         kind,
         began: Duration::ZERO,
         deadline: None,

@@ -19,10 +19,11 @@ use super::classify::Class;
 use super::outcome::Outcome;
 use super::rules::{Action, ConditionInput, DecidedBy, Rule};
 use super::verdict::{self, RowId, Verdict};
-use super::{IntoVerdict, RequestLine, RetryPolicy};
+use super::{IntoVerdict, RetryPolicy};
 use crate::error::ConfigError;
 use crate::error_body::Pointer;
 use crate::policy::outcome::ext::OutcomeExt;
+use crate::request_head::RequestHead;
 use crate::route::shared_map::SharedMap;
 use http::HeaderName;
 use std::any::Any;
@@ -379,7 +380,7 @@ impl Classifiers {
         let Some(rules) = &self.success_rules else {
             return Some(None);
         };
-        let path = input.outcome.request().map(RequestLine::path);
+        let path = input.outcome.request().map(RequestHead::path);
         let rules = rules.of_path(path.unwrap_or_default());
         self.first_of(rules.iter().copied(), input)
     }

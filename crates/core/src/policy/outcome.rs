@@ -8,10 +8,10 @@ mod hints;
 use super::classify::{Class, ErrorKind, MISDIRECTED, Reach, is_standard_success, standard_status};
 use super::decision::StopReason;
 use super::reason::Reason;
-use super::request_facts::RequestLine;
 use super::verdict::{RowId, Scope, Verdict};
 use crate::error_body::ErrorBody;
 use crate::policy::bodies::media_type;
+use crate::request_head::RequestHead;
 use crate::server_hints::{ServerHints, is_invitation};
 use earlier::EarlierRequests;
 use header_lines::{lines, parts, values};
@@ -50,7 +50,7 @@ pub struct Outcome<'a> {
     hints: Option<&'a ServerHints>,
     earlier: EarlierRequests,
     /// The request that the outcome belongs to, if it is known.
-    request: Option<&'a RequestLine>,
+    request: Option<&'a RequestHead<'a>>,
 }
 
 #[derive(Clone, Copy)]
@@ -151,7 +151,7 @@ impl<'a> Outcome<'a> {
 
     /// Returns this outcome with its request, for classifiers and dialects that look at the method or the path.
     #[must_use]
-    pub fn of_request(self, request: &'a RequestLine) -> Self {
+    pub fn of_request(self, request: &'a RequestHead<'a>) -> Self {
         Self {
             request: Some(request),
             ..self
@@ -160,7 +160,7 @@ impl<'a> Outcome<'a> {
 
     /// Returns this outcome with its request, if the request is kept.
     #[must_use]
-    pub(crate) fn for_request(self, request: Option<&'a RequestLine>) -> Self {
+    pub(crate) fn for_request(self, request: Option<&'a RequestHead<'a>>) -> Self {
         match request {
             Some(request) => self.of_request(request),
             None => self,
@@ -171,7 +171,7 @@ impl<'a> Outcome<'a> {
     /// nothing can follow it.
     #[must_use]
     #[inline]
-    pub fn request(&self) -> Option<&'a RequestLine> {
+    pub fn request(&self) -> Option<&'a RequestHead<'a>> {
         self.request
     }
 

@@ -1,10 +1,6 @@
 //! The facts about a request that a decision depends on.
 
-use crate::normal_form::{matches_path, normal_authority, normal_path};
 use http::{HeaderMap, HeaderValue, Method};
-use std::borrow::Cow;
-use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 const IDEMPOTENCY_KEYS: [&str; 2] = ["idempotency-key", "x-idempotency-key"];
@@ -53,15 +49,9 @@ impl RequestFacts {
         first_value: impl Fn(&'static str) -> Option<&'a [u8]>,
     ) -> Self {
         let by_method = method.is_idempotent() || method.as_str() == "QUERY";
-        // Evaluated only for the methods that need a key.
-        let has_key = || {
-            IDEMPOTENCY_KEYS
-                .into_iter()
-                .filter_map(first_value)
-                .any(|value| !value.trim_ascii().is_empty())
-        };
         Self {
-            idempotent: by_method || has_key(),
+            // Only the methods that need a key are searched for one.
+            idempotent: by_method || has_idempotency_key(first_value),
             by_method,
             replayable: true,
         }
@@ -164,145 +154,11 @@ impl Attempt {
     }
 }
 
-/// The request that an outcome belongs to, as a classifier sees it: its method, its destination, and if it carries an
-/// idempotency key. Host and path are in their normal form, so that another spelling of a URI is the same destination:
-/// `//v1/%70ay` is `/v1/pay`. It never holds a query, and `Debug` does not show the path: both may hold a secret.
-///
-/// ```
-/// use http::{HeaderMap, Method};
-/// use http_retry::policy::RequestLine;
-///
-/// let request = RequestLine::new(&Method::GET, "API.example.", "//orders?page=2", &HeaderMap::new());
-/// assert_eq!((request.host(), request.path()), ("api.example", "/orders"));
-/// ```
-#[derive(Clone)]
-pub struct RequestLine {
-    method: Method,
-    authority: Arc<str>,
-    path: Box<str>,
-    keyed: bool,
-}
-
-impl RequestLine {
-    /// Creates a request line of this method to this host and port, at this path; a query and a fragment are left out.
-    /// The only headers that it reads are the idempotency keys, as in [`RequestFacts::of`].
-    #[must_use]
-    pub fn new(method: &Method, authority: &str, path: &str, headers: &HeaderMap) -> Self {
-        // A POST is idempotent by its key alone, so these facts tell if there is one.
-        let by_key = RequestFacts::of(&Method::POST, headers);
-        Self::of(method, authority.into(), path, by_key)
-    }
-
-    /// Creates a request line, given the facts of a POST with the request's headers.
-    #[must_use]
-    pub(crate) fn of(
-        method: &Method,
-        authority: Arc<str>,
-        path: &str,
-        by_key: RequestFacts,
-    ) -> Self {
-        let path = path.split(['?', '#']).next().unwrap_or_default();
-        let normal = match normal_authority(&authority, None) {
-            Cow::Borrowed(normal) if normal.len() == authority.len() => None,
-            normal => Some(normal.into()),
-        };
-        Self {
-            method: method.clone(),
-            authority: normal.unwrap_or(authority),
-            path: normal_path(path).into(),
-            keyed: by_key.is_idempotent(),
-        }
-    }
-
-    /// Returns this request line for a request that may carry an idempotency key in a header of the service's own.
-    #[must_use]
-    pub(crate) fn keyed(self, keyed: bool) -> Self {
-        let keyed = self.keyed || keyed;
-        Self { keyed, ..self }
-    }
-
-    /// Returns the method.
-    #[must_use]
-    pub fn method(&self) -> &Method {
-        &self.method
-    }
-
-    /// Returns the host and port, or an empty string if they are not known.
-    #[must_use]
-    pub fn authority(&self) -> &str {
-        &self.authority
-    }
-
-    /// Returns the host without its port, or an empty string if it is not known.
-    #[must_use]
-    pub fn host(&self) -> &str {
-        without_port(&self.authority)
-    }
-
-    /// Returns `true` if the request goes to this host: `api.example.com`, or `*.example.com` for the hosts below it.
-    /// Case and port are ignored.
-    ///
-    /// ```
-    /// use http::{HeaderMap, Method};
-    /// use http_retry::policy::RequestLine;
-    ///
-    /// let request = RequestLine::new(&Method::GET, "eu.shop.example:8443", "/", &HeaderMap::new());
-    /// assert!(request.is_to("*.shop.example"));
-    /// assert!(!request.is_to("shop.example"));
-    /// ```
-    #[must_use]
-    pub fn is_to(&self, host: &str) -> bool {
-        is_host_like(host.strip_suffix('.').unwrap_or(host), self.host())
-    }
-
-    /// Returns the path, without the query.
-    #[must_use]
-    pub fn path(&self) -> &str {
-        &self.path
-    }
-
-    /// Returns `true` if the path matches a pattern in the form that
-    /// [`path_pattern`](crate::settings::path_pattern) gives. A final slash of the path does not matter, and `/v1/*` also
-    /// matches `/v1`.
-    #[must_use]
-    pub fn has_path(&self, pattern: &str) -> bool {
-        matches_path(pattern, &self.path)
-    }
-
-    /// Returns `true` if the request carries an idempotency key: in `idempotency-key`, `x-idempotency-key`, or the
-    /// header of the policy's dialect for it.
-    #[must_use]
-    pub fn is_keyed(&self) -> bool {
-        self.keyed
-    }
-}
-
-/// Returns an authority without its port, if it has one.
-pub(crate) fn without_port(authority: &str) -> &str {
-    // In an IPv6 address without a port, `[::1]`, the last colon is not followed by digits alone.
-    match authority.rsplit_once(':') {
-        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
-        _ => authority,
-    }
-}
-
-/// Returns `true` if a host matches a pattern, which may start with `*` in place of the first labels; case is ignored.
-pub(crate) fn is_host_like(pattern: &str, host: &str) -> bool {
-    let Some(end) = pattern.strip_prefix('*') else {
-        return host.eq_ignore_ascii_case(pattern);
-    };
-    // `*` stands for at least one character.
-    let start = host.len().checked_sub(end.len()).filter(|start| *start > 0);
-    let host_end = start.and_then(|start| host.get(start..));
-    host_end.is_some_and(|host_end| host_end.eq_ignore_ascii_case(end))
-}
-
-/// Omits the path, which may hold a secret.
-impl fmt::Debug for RequestLine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RequestLine")
-            .field("method", &self.method)
-            .field("authority", &self.authority)
-            .finish_non_exhaustive()
-    }
+/// Returns `true` if a request has an idempotency key in a usual header, whose first value a function finds.
+pub(crate) fn has_idempotency_key<'a>(
+    first_value: impl Fn(&'static str) -> Option<&'a [u8]>,
+) -> bool {
+    let values = IDEMPOTENCY_KEYS.into_iter().filter_map(first_value);
+    let mut keys = values.map(<[u8]>::trim_ascii);
+    keys.any(|key| !key.is_empty())
 }

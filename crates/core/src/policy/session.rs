@@ -2,7 +2,7 @@
 
 use super::Methods;
 use super::decision::{RuleCounters, SessionCounts, Stop};
-use super::request_facts::{RequestFacts, RequestLine};
+use super::request_facts::RequestFacts;
 use super::settings::RetryOverride;
 use super::worst_case::limited;
 use crate::policy::RetryPolicy;
@@ -10,6 +10,7 @@ use crate::policy::decision::{RetryPlan, StopReason};
 use crate::policy::moment::{Moment, millis};
 use crate::policy::outcome::Outcome;
 use crate::policy::rules::DecidedBy;
+use crate::request_head::RequestHead;
 use crate::server_hints::ServerHints;
 use http::{HeaderMap, Method};
 use judging::Reading;
@@ -79,7 +80,7 @@ pub struct RetrySession {
     facts: RequestFacts,
     method: Option<Method>,
     /// The request that outcomes belong to, if a classifier or a rule may look at it.
-    request: Option<Arc<RequestLine>>,
+    request: Option<Arc<RequestHead<'static>>>,
     own: RetryOverride,
     started: Duration,
     /// The start of the attempt under way, in milliseconds: a number takes half the space of a duration.

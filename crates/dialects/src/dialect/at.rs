@@ -1,8 +1,9 @@
 //! Locations of values in a response.
 
 use http::HeaderName;
-use http_retry_core::policy::{ErrorBody, Pointer, RequestLine, Scope, Unit};
+use http_retry_core::policy::{ErrorBody, Pointer, Scope, Unit};
 use http_retry_core::reading::RetryTime;
+use http_retry_core::route::RequestHead;
 use http_retry_core::{ConfigError, Outcome};
 use http_retry_rules::ReadBody;
 
@@ -156,7 +157,7 @@ impl LocationKind {
                 starts.map(|start| start.trim_ascii().to_owned()).collect()
             }
             Self::Segment(index) => {
-                let path = outcome.request().map_or("", RequestLine::path);
+                let path = outcome.request().map_or("", RequestHead::path);
                 let mut segments = path.split('/').filter(|segment| !segment.is_empty());
                 segments
                     .nth(*index)

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// ```
 /// use http::{HeaderMap, Method, StatusCode};
 /// use http_retry::dialect::{Dialect, Dialects};
-/// use http_retry::policy::RequestLine;
+/// use http_retry::route::RequestHead;
 /// use http_retry::{Class, Outcome, RetryPolicy};
 ///
 /// let dialects = Dialects::by_host().host("*.git.example", Dialect::github());
@@ -23,7 +23,8 @@ use std::sync::Arc;
 ///
 /// let headers = HeaderMap::from_iter([("x-ratelimit-remaining".parse()?, 0.into())]);
 /// let judged = |host: &str| {
-///     let request = RequestLine::new(&Method::GET, host, "/user", &headers);
+///     let uri = format!("https://{host}/user").parse().unwrap();
+///     let request = RequestHead::new(&Method::GET, &uri);
 ///     let answer = Outcome::response(StatusCode::FORBIDDEN, &headers);
 ///     policy.classify(answer.of_request(&request)).class()
 /// };
@@ -91,7 +92,7 @@ impl Dialects {
 impl Dialects {
     /// Returns the dialect of the host that a request went to, and its index in the list.
     fn of(&self, outcome: &Outcome<'_>) -> Option<(u32, &Dialect)> {
-        let index = *self.by_host.get(outcome.request()?.host()).max()?;
+        let index = *self.by_host.get(outcome.request()?.host()?).max()?;
         let (_, dialect) = self.hosts.get(usize::try_from(index).ok()?)?;
         Some((index, dialect))
     }
@@ -284,7 +285,8 @@ mod tests {
     use super::*;
     use crate::dialect::Dialects;
     use http::{HeaderMap, Method, StatusCode};
-    use http_retry_core::policy::{ErrorBody, RequestLine};
+    use http_retry_core::policy::ErrorBody;
+    use http_retry_core::route::RequestHead;
     use http_retry_core::{Class, Outcome, RetryPolicy};
 
     #[test]
@@ -295,7 +297,8 @@ mod tests {
         let body = ErrorBody::read(br#"{"__type": "ThrottlingException"}"#);
         let class = |host: &str| {
             let headers = HeaderMap::new();
-            let request = RequestLine::new(&Method::POST, host, "/", &headers);
+            let uri = format!("https://{host}/").parse().unwrap();
+            let request = RequestHead::new(&Method::POST, &uri);
             let outcome = Outcome::response(StatusCode::BAD_REQUEST, &headers);
             let outcome = outcome.of_request(&request).with_body(&body);
             policy.classify(outcome).class()

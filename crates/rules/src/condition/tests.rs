@@ -1,5 +1,5 @@
 use super::*;
-use http::{HeaderMap, HeaderName, StatusCode};
+use http::{HeaderMap, HeaderName, StatusCode, Uri};
 use http_retry_core::RetryPolicy;
 use http_retry_core::rules::{CannedResponse, Failover, OnExhausted, Rule};
 use http_retry_core::settings::PolicyExt;
@@ -200,11 +200,12 @@ fn a_condition_names_the_starts_of_the_paths_that_it_holds_for() {
         assert_eq!(condition.path_starts(), starts, "{condition:?}");
         for path in paths {
             let headers = HeaderMap::new();
-            let line = RequestLine::new(&Method::GET, "a.example", path, &headers);
-            let outcome = Outcome::response(StatusCode::OK, &headers).of_request(&line);
+            let uri = path.parse().unwrap();
+            let request = RequestHead::new(&Method::GET, &uri).with_key_in(&headers);
+            let outcome = Outcome::response(StatusCode::OK, &headers).of_request(&request);
             let holds = condition.matches(&outcome, BodyView::Head) == Some(true);
             let may =
-                starts.is_empty() || starts.iter().any(|start| line.path().starts_with(start));
+                starts.is_empty() || starts.iter().any(|start| request.path().starts_with(start));
             assert!(may || !holds, "{condition:?}: {path}");
         }
     }
@@ -237,8 +238,9 @@ fn a_condition_says_if_a_success_can_meet_it() {
         assert_eq!(condition.may_hold_for_success(), may, "{condition:?}");
         for status in [StatusCode::OK, StatusCode::NO_CONTENT, StatusCode::FOUND] {
             let headers = HeaderMap::new();
-            let line = RequestLine::new(&Method::GET, "a.example", "/a/b", &headers);
-            let outcome = Outcome::response(status, &headers).of_request(&line);
+            let uri = Uri::from_static("http://a.example/a/b");
+            let request = RequestHead::new(&Method::GET, &uri).with_key_in(&headers);
+            let outcome = Outcome::response(status, &headers).of_request(&request);
             let mut input = ConditionInput::new(&outcome, BodyView::Head);
             input.reads_successes = false;
             let holds = condition.holds(&input);

@@ -169,7 +169,7 @@ impl Classify for ByBody {
 /// Returns `true` if a call that was refused before may go to this host now.
 fn is_open(gate: &Gate, host: &str, clock: &ManualRuntime) -> bool {
     let request = GateRequest {
-        key: gate.key_of(host),
+        key: gate.key(host, None),
         kind: CallKind::Retry,
         began: Duration::ZERO,
         deadline: None,

@@ -2,7 +2,6 @@
 
 use http::{Method, Uri};
 use http_retry::config::{Document, RetryConfig};
-use http_retry::policy::RequestLine;
 use http_retry::route::{RequestHead, Route, Router};
 use http_retry::{Outcome, RetryPolicy};
 use http_retry_core::settings::PolicyExt;
@@ -229,10 +228,11 @@ fn described(config: &RetryConfig, route: &Route, host: &str) -> String {
         http::HeaderMap::new(),
     );
     let head = RequestHead::new(&Method::GET, &uri);
-    let line = RequestLine::new(&Method::GET, host, "/one", &headers);
+    let asked = format!("https://{host}/one").parse().unwrap();
+    let request = RequestHead::new(&Method::GET, &asked);
     let classify = |policy: &RetryPolicy| {
         let refused = Outcome::response(http::StatusCode::FORBIDDEN, &headers);
-        policy.classify(refused.of_request(&line)).class()
+        policy.classify(refused.of_request(&request)).class()
     };
     let there = route.destinations().iter().map(|(name, destination)| {
         let found = destination.service.route(&head, None);

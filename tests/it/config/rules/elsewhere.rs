@@ -96,17 +96,17 @@ services:
 fn the_other_gate_sees_the_request_as_it_comes_there() {
     let calls = Lines::default();
     let own = Arc::clone(&calls);
-    let gate = Gate::new().key_by(move |call| {
+    let gate = Gate::new().key_by(move |head, headers, extensions| {
         let header = |name| {
-            call.headers
+            headers
                 .get(name)
                 .map_or("none", |value| value.to_str().unwrap())
         };
-        let tenant = call.extensions.and_then(|all| all.get::<u8>());
+        let tenant = extensions.and_then(|all| all.get::<u8>());
         let line = format!(
             "{}{} {tenant:?} {} {}",
-            call.authority,
-            call.path,
+            head.authority().unwrap(),
+            head.path(),
             header("authorization"),
             header("x-tenant")
         );

@@ -91,7 +91,7 @@ fn no_lift_is_lost_among_threads() {
             let scene = &scene;
             threads.spawn(move || {
                 for number in 0..250 {
-                    let key = scene.gate.key_of("a");
+                    let key = scene.gate.key("a", None);
                     let place = scene.gate.enter(key, scene.clock.now(), false);
                     let Some(place) = place.ok().flatten() else {
                         continue;

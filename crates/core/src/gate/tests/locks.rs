@@ -37,7 +37,7 @@ fn taken(work: impl FnOnce()) -> u64 {
 impl Scene {
     /// Sends a call at once, as an adapter does. Quotas count from the first response on, or only after a refusal.
     fn enter(&self, name: &str, quotas_at_once: bool) -> Admission {
-        let key = self.gate.key_of(name);
+        let key = self.gate.key(name, None);
         let entered = self.gate.enter(key, self.clock.now(), quotas_at_once);
         Admission {
             gate: self.gate.clone(),
@@ -107,7 +107,7 @@ fn a_shared_key_takes_a_lock_for_its_first_call_only() {
         Arc::new(Silent)
     }));
     let call = |name: &str| {
-        let key = scene.gate.key_of(name);
+        let key = scene.gate.key(name, None);
         scene
             .gate
             .share_key(key, name, &*scene.runtime, SECOND, || None);
@@ -133,7 +133,7 @@ impl Peer for Last {
 impl Drop for Last {
     fn drop(&mut self) {
         if let Some(gate) = self.0.get() {
-            let name = gate.key_of("one more");
+            let name = gate.key("one more", None);
             gate.share_key(name, "one more", &self.1, SECOND, || None);
         }
     }
@@ -153,7 +153,7 @@ fn a_peer_that_is_dropped_may_use_its_gate() {
         let _ = own.set(gate.clone());
         for number in 0..8 {
             let name = format!("host{number}");
-            let key = gate.key_of(&name);
+            let key = gate.key(&name, None);
             gate.share_key(key, &name, &clock, SECOND, || None);
             let place = gate.enter(key, clock.now(), false).ok().flatten();
             place

@@ -42,7 +42,7 @@ impl Scene {
 
     /// Enters without the lock.
     fn enter(&self) -> Option<Permit> {
-        let key = self.gate.key_of("a");
+        let key = self.gate.key("a", None);
         self.gate.enter(key, Duration::ZERO, true).ok().flatten()
     }
 
@@ -65,7 +65,7 @@ impl Scene {
 
     /// Takes the lock and releases it, with nothing to decide.
     fn take_and_release(&self) {
-        let key = self.gate.key_of("a");
+        let key = self.gate.key("a", None);
         let slot = self.gate.0.map.find(key).unwrap();
         let moment = Moment::new(Duration::ZERO);
         self.gate.0.map.decide(slot, key, moment, |_, _| ());
@@ -74,7 +74,7 @@ impl Scene {
     /// Returns the calls that were sent, those in flight, and the successes that count.
     fn counted(&self) -> [u64; 3] {
         self.take_and_release();
-        let slot = self.gate.0.map.find(self.gate.key_of("a")).unwrap();
+        let slot = self.gate.0.map.find(self.gate.key("a", None)).unwrap();
         let (sent, idle) = slot.counters.take(0);
         let idle = idle.unwrap();
         [sent, idle.in_flight, idle.ok]

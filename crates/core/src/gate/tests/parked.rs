@@ -77,7 +77,7 @@ fn a_dropped_permit_is_no_longer_in_flight() {
     drop(asleep);
     scene.clock.advance(SECOND * 10);
     assert!(scene.is_open("a"));
-    let slot = scene.gate.0.map.find(scene.gate.key_of("a")).unwrap();
+    let slot = scene.gate.0.map.find(scene.gate.key("a", None)).unwrap();
     assert!(
         slot.counters.unused_since().is_some(),
         "nothing is in flight"

@@ -51,7 +51,7 @@ fn shared() -> (Scene, Arc<Notes>, KeyGate) {
         let _ = key_gate.set(gate);
         Arc::clone(&peer) as Arc<dyn Peer>
     }));
-    let key = scene.gate.key_of("a");
+    let key = scene.gate.key("a", None);
     let first = scene.gate.enter(key, Duration::ZERO, false);
     assert!(first.is_err(), "the first call joins");
     let runtime = &*scene.runtime;

@@ -409,7 +409,7 @@ fn a_quota_stated_after_a_refusal_counts_at_an_idle_gate() {
     assert!(free[0].is_some() && free[1].is_none(), "one is in flight");
     drop(busy);
     let at_once = after_a_refusal();
-    let key = at_once.gate.key_of("a");
+    let key = at_once.gate.key("a", None);
     let entered = at_once.gate.enter(key, at_once.clock.now(), false);
     let place = entered.ok().flatten().unwrap();
     assert!(place.reads_quota_headers);

@@ -2,8 +2,7 @@ use super::*;
 use crate::policy::rules::predicate::tests::{is_retryable, retryable, status};
 use crate::policy::rules::{ConditionInput, DecidedBy, Predicate, Rule};
 use crate::policy::{
-    DelaySource, Moment, Reach, Reason, RequestFacts, RequestLine, RetryPlan, RetryPolicy, Scope,
-    StopReason,
+    DelaySource, Moment, Reach, Reason, RequestFacts, RetryPlan, RetryPolicy, Scope, StopReason,
 };
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -334,8 +333,8 @@ fn a_success_is_judged_by_the_rules_for_its_path_in_order() {
             ("/e", 3),
             ("*", 3),
         ] {
-            let line = RequestLine::new(&Method::GET, "a.example", path, &headers);
-            let outcome = Outcome::response(StatusCode::OK, &headers).of_request(&line);
+            let request = RequestHead::of_parts(&Method::GET, None, None, path);
+            let outcome = Outcome::response(StatusCode::OK, &headers).of_request(&request);
             let outcome = policy.classify(outcome);
             let session = policy.session(RequestFacts::operation(), moment.now);
             let stop = session.plan_or_stop(&outcome, moment).unwrap_err();

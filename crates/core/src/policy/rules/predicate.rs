@@ -2,7 +2,7 @@
 
 use crate::policy::Pointer;
 use crate::policy::outcome::Outcome;
-use crate::policy::request_facts::RequestLine;
+use crate::request_head::RequestHead;
 use http::Method;
 use std::fmt::{self, Display};
 
@@ -109,7 +109,7 @@ impl<'a> ConditionInput<'a> {
             outcome,
             // Attempts count from 1, so no test of their number holds.
             attempt: 0,
-            method: outcome.request().map(RequestLine::method),
+            method: outcome.request().and_then(RequestHead::method),
             idempotent: false,
             view,
             reads_successes: true,

@@ -1,7 +1,8 @@
 //! The parts of a session that adapters set and read.
 
 use super::RetrySession;
-use crate::policy::{Moment, Outcome, RequestLine, RetryPolicy};
+use crate::policy::{Moment, Outcome, RetryPolicy};
+use crate::request_head::RequestHead;
 use crate::sealed::Sealed;
 use http::{HeaderName, Method};
 use std::sync::Arc;
@@ -9,11 +10,11 @@ use std::sync::Arc;
 /// The parts of a [`RetrySession`] that adapters set and read.
 pub trait SessionExt: Sealed {
     /// Sets the request's method, and the request that outcomes belong to, for classifiers and rules that look at it.
-    fn set_request(&mut self, method: Option<Method>, request: Option<RequestLine>);
+    fn set_request(&mut self, method: Option<Method>, request: Option<Arc<RequestHead<'static>>>);
 
     /// Returns the request that outcomes belong to, if it is kept.
     #[must_use]
-    fn request(&self) -> Option<Arc<RequestLine>>;
+    fn request(&self) -> Option<Arc<RequestHead<'static>>>;
 
     /// Returns the policy that the request follows.
     #[must_use]
@@ -33,13 +34,13 @@ impl Sealed for RetrySession {}
 
 impl SessionExt for RetrySession {
     #[inline]
-    fn set_request(&mut self, method: Option<Method>, request: Option<RequestLine>) {
+    fn set_request(&mut self, method: Option<Method>, request: Option<Arc<RequestHead<'static>>>) {
         self.method = method;
-        self.request = request.map(Arc::new);
+        self.request = request;
     }
 
     #[inline]
-    fn request(&self) -> Option<Arc<RequestLine>> {
+    fn request(&self) -> Option<Arc<RequestHead<'static>>> {
         self.request.clone()
     }
 

@@ -1,7 +1,7 @@
 //! The hosts that a pattern matches.
 
 use super::*;
-use crate::policy::is_host_like;
+use crate::request_head::is_host_like;
 use proptest::prelude::*;
 
 proptest! {

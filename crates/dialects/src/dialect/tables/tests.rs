@@ -1,6 +1,7 @@
 use crate::dialect::{Dialect, Row};
-use http::{HeaderMap, Method, StatusCode};
-use http_retry_core::policy::{Classify, ErrorBody, RequestLine};
+use http::{HeaderMap, Method, StatusCode, Uri};
+use http_retry_core::policy::{Classify, ErrorBody};
+use http_retry_core::route::RequestHead;
 use http_retry_core::rules::BodyView;
 use http_retry_core::{Class, Outcome};
 use http_retry_rules::Condition;
@@ -134,7 +135,8 @@ fn joined() -> Vec<Dialect> {
 /// The work of all tables on one body of a failure that none of them knows.
 fn work_of(body: &str) -> usize {
     let headers = HeaderMap::new();
-    let request = RequestLine::new(&Method::POST, "h", "/graphql.json", &headers);
+    let uri = Uri::from_static("http://h/graphql.json");
+    let request = RequestHead::new(&Method::POST, &uri).with_key_in(&headers);
     let outcome = Outcome::response(StatusCode::FORBIDDEN, &headers).of_request(&request);
     let tables = joined();
     body_work(|| {

@@ -2,9 +2,10 @@
 
 use super::NextAction;
 use super::joined::Joined;
-use http::{HeaderMap, HeaderValue, Method};
-use http_retry_core::gate::{Gate, GatedCall};
+use http::{HeaderMap, HeaderValue, Method, Uri};
+use http_retry_core::gate::Gate;
 use http_retry_core::policy::Moment;
+use http_retry_core::route::RequestHead;
 use http_retry_core::sharing::GateExt;
 use http_retry_testing::ManualRuntime;
 use std::sync::Arc;
@@ -15,8 +16,9 @@ use std::time::Duration;
 fn each_key_joins_once_with_its_name_and_part() {
     let mut headers = HeaderMap::new();
     headers.insert("x-api-key", HeaderValue::from_static("hunter2"));
-    let call = GatedCall::new("a:1", &Method::GET, "/p", &headers);
-    let by_text = Gate::new().key_by(|call| call.path.to_owned());
+    let uri = Uri::from_static("http://a:1/p");
+    let head = RequestHead::new(&Method::GET, &uri);
+    let by_text = Gate::new().key_by(|head, _, _| head.path().to_owned());
     for (gate, apart) in [
         (Gate::new(), None),
         (Gate::new().per_credential(), Some("x-api-key:hunter2\n")),
@@ -24,14 +26,15 @@ fn each_key_joins_once_with_its_name_and_part() {
     ] {
         let joined = Arc::new(Joined::default());
         let gate = joined.share(gate);
-        let key = gate.key(&call);
+        let text = gate.key_text(&head, &headers, None);
+        let key = gate.key("a:1", text.as_deref());
         assert!(
             gate.enter(key, Duration::ZERO, true).is_err(),
             "the first is looked at"
         );
         for _ in 0..3 {
-            let apart = || gate.key_text(&call);
-            gate.share_key(key, "a:1", &ManualRuntime::paused(), Duration::MAX, apart);
+            let text = || text.clone();
+            gate.share_key(key, "a:1", &ManualRuntime::paused(), Duration::MAX, text);
         }
         assert!(gate.enter(key, Duration::ZERO, true).is_ok());
         let joined = joined.0.lock().unwrap();
@@ -48,7 +51,7 @@ fn the_link_of_an_evicted_key_is_gone() {
     let joined = Arc::new(Joined::default());
     let gate = joined.share(Gate::new().max_services(1));
     for name in ["a", "b", "a"] {
-        let key = gate.key_of(name);
+        let key = gate.key(name, None);
         assert!(gate.enter(key, Duration::ZERO, true).is_err());
         gate.share_key(key, name, &ManualRuntime::paused(), Duration::MAX, || None);
     }

@@ -344,7 +344,7 @@ fn an_open_gate_takes_the_fast_path_and_reports_nothing() {
     let mut world = World::of(2);
     world.reports.clear();
     for _ in 0..1_000 {
-        let key = world.processes[0].gate.key_of("a");
+        let key = world.processes[0].gate.key("a", None);
         let entered = world.processes[0].gate.enter(key, Duration::ZERO, true);
         let place = entered.ok().flatten().expect("by the fast way");
         world.end(0, &place, CallEnd::Succeeded);

@@ -111,7 +111,7 @@ impl World {
     pub(super) fn waits(&mut self, process: usize, kind: CallKind) -> Wait {
         let at = &mut self.processes[process];
         let (gate, runtime) = (at.gate.clone(), self.clock.clone());
-        let key = gate.key_of("a");
+        let key = gate.key("a", None);
         let moment = runtime.moment();
         let before = at.link().is_some();
         gate.share_key(key, "a", &runtime, self.longest, || None);
