@@ -253,7 +253,7 @@ impl Route {
     /// Returns the service with this name, if the policy's failovers name it.
     #[must_use]
     #[inline]
-    pub fn destination(&self, name: &str) -> Option<&Destination> {
+    pub(crate) fn destination(&self, name: &str) -> Option<&Destination> {
         named(&self.destinations, name)
     }
 

@@ -156,9 +156,12 @@ fn a_patch_builds_only_the_service_and_those_that_name_it() {
         [true, true, false, false, true]
     );
     assert_eq!(after[2].policy().retry_limit(), 5);
-    let backup = &after[3].destination("changed").unwrap().service;
+    let (name, backup) = &after[3].destinations()[0];
+    assert_eq!(&**name, "changed");
     let uri = Uri::from_static("https://changed.example/v1");
-    let there = backup.route(&RequestHead::new(&Method::GET, &uri), None);
+    let there = backup
+        .service
+        .route(&RequestHead::new(&Method::GET, &uri), None);
     assert_eq!(there.policy().retry_limit(), 5);
 }
 
