@@ -80,7 +80,7 @@ impl AttemptHandle {
         let route = settings.route(&engine, Some(head));
         let authority = head.authority().unwrap_or_default();
         Self::with_terms(AttemptTerms {
-            gate_key: joined_gate_key((&engine, &route), &authority, head),
+            gate_key: joined_gate_key(&engine, &route, &authority, head),
             overrides: settings.get().cloned(),
             ..AttemptTerms::new(engine, route)
         })

@@ -156,7 +156,7 @@ impl Exchange {
         let keyed = head.has_own_key(policy);
         let request = head.keyed_request(keyed).into_owned();
         let authority = request.authority().unwrap_or_default();
-        let gate_key = joined_gate_key((engine, &self.route), authority, head);
+        let gate_key = joined_gate_key(engine, &self.route, authority, head);
         self.settings.facts = self.settings.facts.map(|facts| facts.keyed(keyed));
         self.settings.keep_request(request, gate_key);
     }

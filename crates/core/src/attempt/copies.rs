@@ -72,7 +72,7 @@ impl CopyJudge {
         let subject = settings.subject(route, Some(head));
         Self {
             budget: engine.budget_of(route, || Arc::clone(&subject.service)),
-            request: head.keyed_request(keyed).into_owned(),
+            request,
             attempt: attempt.clone(),
             subject,
             started,
@@ -114,8 +114,9 @@ impl CopyJudge {
     pub fn pay(self: &Arc<Self>, number: u32, tokens: Decimal) -> Option<PaidCopy> {
         let attempt = self.attempt.terms();
         let at_once = attempt.route.policy().obeys_quotas_at_once();
-        let gates = (attempt.gate_key, &self.request);
-        let permits = attempt.engine.enter_gates(gates, at_once)?;
+        let permits = attempt
+            .engine
+            .enter_gates(attempt.gate_key, &self.request, at_once)?;
         Some(PaidCopy {
             tokens: Some(self.budget.take(tokens, self.now())?),
             judge: Arc::clone(self),

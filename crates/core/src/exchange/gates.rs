@@ -154,8 +154,8 @@ impl Progress {
                 // Looked up after the wait at the service's gate: another call may have met a narrower limit meanwhile.
                 let request = self.session.request();
                 let now = self.engine.runtime.now();
-                let narrower = request
-                    .map(|request| self.engine.gate.narrower((self.gate_key, &request), now));
+                let narrower =
+                    request.map(|request| self.engine.gate.narrower(self.gate_key, &request, now));
                 narrower.unwrap_or_default().into_iter().rev().collect()
             }
         };
@@ -241,8 +241,8 @@ impl Progress {
     /// Returns the gate of a limit on some of the service's calls, if the response names the scope of its limit.
     fn narrow_gate(&self, outcome: &Outcome<'_>) -> Option<GateKey> {
         let (scope, request) = (outcome.scope()?, self.session.request()?);
-        let call = (self.gate_key, &*request);
-        self.engine.gate.narrowed(call, scope, self.at.now)
+        let gate = &self.engine.gate;
+        gate.narrowed(self.gate_key, &request, scope, self.at.now)
     }
 }
 
@@ -261,14 +261,15 @@ impl Engine {
     /// call at once, which is while nothing is refused. Returns `None` otherwise.
     pub(crate) fn enter_gates(
         self: &Arc<Self>,
-        (key, request): (Option<GateKey>, &RequestHead<'_>),
+        key: Option<GateKey>,
+        request: &RequestHead<'_>,
         quotas_at_once: bool,
     ) -> Option<Vec<PermitGuard>> {
         let Some(key) = key else {
             return Some(Vec::new());
         };
         let (gate, now) = (&self.gate, self.runtime.now());
-        let keys = std::iter::once(key).chain(gate.narrower((key, request), now));
+        let keys = std::iter::once(key).chain(gate.narrower(key, request, now));
         let permits = keys.map(|key| {
             let permit = gate.enter(key, now, quotas_at_once).ok()?;
             Some(PermitGuard::new(Arc::clone(self), permit))
@@ -280,7 +281,8 @@ impl Engine {
 /// Returns the gate of a call, if its policy has one. A shared gate joins its fleet.
 #[cold]
 pub(crate) fn joined_gate_key(
-    (engine, route): (&Engine, &Route),
+    engine: &Engine,
+    route: &Route,
     authority: &str,
     head: &impl Head,
 ) -> Option<GateKey> {

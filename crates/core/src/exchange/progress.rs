@@ -109,7 +109,7 @@ impl Exchange {
             None => unsaved.map(Arc::clone),
         };
         let gate_key = match head {
-            Some(head) => joined_gate_key((&engine, &route), &subject.authority, head),
+            Some(head) => joined_gate_key(&engine, &route, &subject.authority, head),
             None => self.settings.gate_key(),
         };
         let mut session = self.settings.session(policy, facts, self.started);

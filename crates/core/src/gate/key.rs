@@ -111,7 +111,8 @@ impl Gate {
     /// Returns the narrower gates that a call of this service must pass too.
     pub(crate) fn narrower(
         &self,
-        (service, request): (GateKey, &RequestHead<'_>),
+        service: GateKey,
+        request: &RequestHead<'_>,
         now: Duration,
     ) -> Vec<GateKey> {
         // For most services this load is all the cost.
@@ -121,12 +122,12 @@ impl Gate {
         let now = micros(now);
         let known = &self.0.narrower;
         let known = known.lock().unwrap_or_else(PoisonError::into_inner);
-        let route = self.narrower_key((service, request), Scope::Route);
+        let route = self.narrower_key(service, request, Scope::Route);
         // A request does not name its limit, so the route remembers which one its responses have named.
         let named = route.and_then(|route| get(&known.names, route, now));
         let own = [
             route,
-            self.narrower_key((service, request), Scope::MethodRoute),
+            self.narrower_key(service, request, Scope::MethodRoute),
             named,
         ];
         let own = own.into_iter().flatten();
@@ -138,17 +139,18 @@ impl Gate {
     /// the service, or only this one.
     pub(crate) fn narrowed(
         &self,
-        (service, request): (GateKey, &RequestHead<'_>),
+        service: GateKey,
+        request: &RequestHead<'_>,
         scope: Scope,
         now: Duration,
     ) -> Option<GateKey> {
-        let key = self.narrower_key((service, request), scope)?;
+        let key = self.narrower_key(service, request, scope)?;
         let now = micros(now);
         let known = &self.0.narrower;
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
         put(&mut known.gates, key, key, now);
         if let (Scope::Named(_), Some(route)) =
-            (scope, self.narrower_key((service, request), Scope::Route))
+            (scope, self.narrower_key(service, request, Scope::Route))
         {
             put(&mut known.names, route, key, now);
         }
@@ -159,7 +161,8 @@ impl Gate {
     /// Returns the key of a narrower gate, which is the same for all calls that the limit affects.
     fn narrower_key(
         &self,
-        (service, request): (GateKey, &RequestHead<'_>),
+        service: GateKey,
+        request: &RequestHead<'_>,
         scope: Scope,
     ) -> Option<u64> {
         let mut hasher = self.0.options.texts.build_hasher();

@@ -24,7 +24,7 @@ fn post(key: GateKey, path: &str) -> Call<'_> {
 }
 
 fn narrower(gate: &Gate, (key, request): &Call<'_>, now: Duration) -> Vec<GateKey> {
-    gate.narrower((*key, request), now)
+    gate.narrower(*key, request, now)
 }
 
 fn narrowed(
@@ -33,7 +33,7 @@ fn narrowed(
     scope: Scope,
     now: Duration,
 ) -> Option<GateKey> {
-    gate.narrowed((*key, request), scope, now)
+    gate.narrowed(*key, request, scope, now)
 }
 
 #[test]
