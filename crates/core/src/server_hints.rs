@@ -23,14 +23,15 @@ pub use quota::Quota;
 pub use unit::Unit;
 
 pub use date::RetryTime;
+pub(crate) use date::time_of;
 pub(crate) use list::{elements, split};
 pub(crate) use names::HeaderSet;
 
-use date::Clock;
 use duration::{millis, seconds};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use list::MAX_ELEMENTS;
 use names::{DELAYS, DelayForm, Header, after_prefix, may_be_a_hint, names_a_quota};
+use std::cell::OnceCell;
 use std::time::Duration;
 
 /// The retry delay and the quota in a response's head.
@@ -176,11 +177,6 @@ impl ServerHints {
     }
 }
 
-/// Returns the time of a response: its own `date` if that is valid, else the wall clock.
-pub(crate) fn time_of(headers: &HeaderMap, wall: Duration) -> Duration {
-    Clock::new(headers, wall).now()
-}
-
 /// Returns `true` if a server's own retry time is present and readable, even if it is past. This part of reading needs
 /// no clock.
 pub(crate) fn is_invitation(headers: &HeaderMap) -> bool {
@@ -225,8 +221,10 @@ struct RequestedDelay {
 
 /// A response's head, and the hints found so far.
 struct ResponseHead<'a> {
-    clock: Clock<'a>,
     headers: &'a HeaderMap,
+    wall: Duration,
+    /// The time at the sender, once a point in time is met.
+    now: OnceCell<Duration>,
     /// The number of elements that have been read of each header that names a delay.
     elements: [u8; DELAYS.len()],
     /// The delay of the first header that is readable and not in the past; of several elements, the latest.
@@ -240,8 +238,9 @@ impl<'a> ResponseHead<'a> {
     /// Checks each name once. For most heads that is all the work.
     fn new(headers: &'a HeaderMap, wall: Duration) -> Self {
         let mut head = Self {
-            clock: Clock::new(headers, wall),
             headers,
+            wall,
+            now: OnceCell::new(),
             elements: [0; DELAYS.len()],
             asked: None,
             readable: HeaderSet::default(),
@@ -265,10 +264,8 @@ impl<'a> ResponseHead<'a> {
 
     /// Reads one more line of a header that names a delay.
     fn read_delay(&mut self, header: Header, form: DelayForm, line: &HeaderValue) {
-        let Some(count) = self.elements.get_mut(header.index()) else {
-            return;
-        };
-        let left = MAX_ELEMENTS.saturating_sub((*count).into());
+        let before = self.elements.get(header.index()).map_or(0, |read| *read);
+        let left = MAX_ELEMENTS.saturating_sub(before.into());
         if left == 0 {
             return;
         }
@@ -281,7 +278,7 @@ impl<'a> ResponseHead<'a> {
             };
             self.readable.add(header);
             // A time in the past is readable, and asks for no wait.
-            let asked = time.until(|| self.clock.now());
+            let asked = time.until(|| self.now());
             let asked = asked.map(|delay| RequestedDelay { delay, header });
             // The headers come in any order, but the first of `DELAYS` wins, and within one header the latest time.
             self.asked = match (self.asked, asked) {
@@ -291,7 +288,14 @@ impl<'a> ResponseHead<'a> {
             };
         }
         // A line without an element counts too, so that the work is bounded.
-        *count = count.saturating_add(read.max(1));
+        if let Some(all) = self.elements.get_mut(header.index()) {
+            *all = before.saturating_add(read.max(1));
+        }
+    }
+
+    /// Returns the time at the sender, which points in time are measured against.
+    fn now(&self) -> Duration {
+        *self.now.get_or_init(|| time_of(self.headers, self.wall))
     }
 
     /// Returns the lines of one header, with `None` for a line that cannot be read.

@@ -11,7 +11,6 @@ use super::duration::{bare, digits, spaced_duration};
 use super::list::elements;
 use http::HeaderMap;
 use http::header::{AGE, DATE};
-use std::cell::OnceCell;
 use std::time::Duration;
 
 /// A time at which a server allows a retry, as received. [`Verdict::asking`](crate::policy::Verdict::asking) takes one.
@@ -70,30 +69,10 @@ impl RetryTime {
     }
 }
 
-/// The reference for points in time. It parses the response's `date` only if one of them is met.
-pub(super) struct Clock<'a> {
-    headers: &'a HeaderMap,
-    wall: Duration,
-    now: OnceCell<Duration>,
-}
-
-impl<'a> Clock<'a> {
-    pub(super) fn new(headers: &'a HeaderMap, wall: Duration) -> Self {
-        Self {
-            headers,
-            wall,
-            now: OnceCell::new(),
-        }
-    }
-
-    /// Returns the time at the sender: the response's own `date` and its `age` if the date is valid, else the wall
-    /// clock.
-    pub(super) fn now(&self) -> Duration {
-        *self.now.get_or_init(|| {
-            let sent = date_of(self.headers);
-            sent.map_or(self.wall, |sent| sent.saturating_add(age_of(self.headers)))
-        })
-    }
+/// Returns the time at the sender of a response: its own `date` and its `age` if the date is valid, else the wall clock.
+pub(crate) fn time_of(headers: &HeaderMap, wall: Duration) -> Duration {
+    let sent = date_of(headers);
+    sent.map_or(wall, |sent| sent.saturating_add(age_of(headers)))
 }
 
 /// Returns the time of a response's `date`. A date that contradicts itself is none.

@@ -3,7 +3,7 @@
 
 use super::{QuotaUnit, RequestedDelay, StatedQuota, count, window};
 use crate::server_hints::ResponseHead;
-use crate::server_hints::date::{Clock, RetryTime};
+use crate::server_hints::date::RetryTime;
 use crate::server_hints::duration::SECOND;
 use crate::server_hints::list::{MAX_ELEMENTS, split};
 use crate::server_hints::names::{
@@ -65,7 +65,7 @@ pub(super) fn read(head: &mut ResponseHead<'_>, all: &mut Vec<StatedQuota>) {
                 at
             });
             if let Some((_, numbers)) = quotas.get_mut(at) {
-                numbers.add(role, header, text, &head.clock);
+                numbers.add(role, header, text, head);
             }
         }
     }
@@ -160,17 +160,17 @@ fn around<'a>(stem: &'a str, word: &str) -> Option<(&'a str, &'a str)> {
 }
 
 impl Numbers {
-    fn add(&mut self, role: Role, header: Header, text: Option<&str>, clock: &Clock<'_>) {
+    fn add(&mut self, role: Role, header: Header, text: Option<&str>, head: &ResponseHead<'_>) {
         let parts = || elements(text.unwrap_or_default());
         match role {
             // Two proxies may each add a line or a value: the stricter one counts.
             Role::Reset(_) | Role::Next => {
                 self.resets = self.resets.saturating_add(parts().count());
-                let reset = parts().filter_map(|text| until(text, role, clock)).max();
+                let reset = parts().filter_map(|text| until(text, role, head)).max();
                 self.reset.add(header, reset, Ord::max);
             }
             Role::Retry(_) => {
-                let retry = parts().filter_map(|text| until(text, role, clock)).max();
+                let retry = parts().filter_map(|text| until(text, role, head)).max();
                 self.retry.add(header, retry, Ord::max);
             }
             Role::Remaining => {
@@ -269,7 +269,7 @@ fn reset_of_least(head: &ResponseHead<'_>, quota: Name<'_>) -> Option<Option<Dur
         match Name::parse(name).filter(|(own, _)| *own == quota) {
             Some((_, Role::Remaining)) => remainders.extend(parts.map(value)),
             Some((_, role @ (Role::Reset(_) | Role::Next))) => {
-                resets.extend(parts.map(|text| until(text, role, &head.clock)));
+                resets.extend(parts.map(|text| until(text, role, head)));
             }
             _ => {}
         }
@@ -281,9 +281,9 @@ fn reset_of_least(head: &ResponseHead<'_>, quota: Name<'_>) -> Option<Option<Dur
 }
 
 /// Returns the time that is left. The inner `None` means that it is past.
-fn until(text: &str, role: Role, clock: &Clock<'_>) -> Option<Option<Duration>> {
+fn until(text: &str, role: Role, head: &ResponseHead<'_>) -> Option<Option<Duration>> {
     let time = role.time(before_parameters(text))?;
-    Some(time.until(|| clock.now()))
+    Some(time.until(|| head.now()))
 }
 
 fn elements(line: &str) -> impl Iterator<Item = &str> {
