@@ -2,7 +2,6 @@
 
 use super::RetrySession;
 use super::delay::{Delay, accepted_delay, is_worth_a_wait};
-use super::refusal::RefusalCount;
 use crate::policy::decision::{
     Cost, DelaySource, RetryPlan, RuleCounters, SessionCounts, Stop, StopReason,
 };
@@ -178,8 +177,7 @@ impl RetrySession {
         // `max_refused`, each counts as a retry.
         if let Some(refusal) = refusal.filter(|_| self.has_refused_left(policy)) {
             let n = self.counts.refusals.saturating_add(1);
-            let count = RefusalCount::Separate(n);
-            if let Some(delay) = self.gated_delay(refusal, count, evaluation) {
+            if let Some(delay) = self.delay_of_separate_refusal(refusal, n, evaluation) {
                 let mut plan = self.plan_gated(delay, evaluation)?;
                 plan.after.refusals = n;
                 return Ok(plan);
@@ -192,8 +190,7 @@ impl RetrySession {
         self.check_count(counted, policy)?;
         if let Some(refusal) = refusal {
             let own = self.backoff(counted.saturating_add(1), evaluation);
-            let count = RefusalCount::Retry(own);
-            if let Some(delay) = self.gated_delay(refusal, count, evaluation) {
+            if let Some(delay) = self.delay_of_counted_refusal(refusal, own, evaluation) {
                 let mut plan = self.plan_gated(delay, evaluation)?;
                 plan.after.previous = own;
                 self.count_retry(&mut plan, evaluation);

@@ -20,15 +20,6 @@ const MAX_WAIT_UNASKED: Duration = Duration::from_secs(10);
 /// The refusals in a row after which a call that waits as long as it is asked to trusts that time no longer.
 const MAX_REFUSED_AS_ASKED: u32 = 3;
 
-/// The way in which a refused attempt counts.
-#[derive(Clone, Copy)]
-pub(super) enum RefusalCount {
-    /// As a retry, which has this backoff.
-    Retry(Duration),
-    /// Separately, with this number.
-    Separate(u32),
-}
-
 /// An outcome by which a rate limit holds back all callers for a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -103,33 +94,40 @@ impl RetrySession {
         requested.max(minimum)
     }
 
-    /// Returns the time for which a refused call waits on its own before it queues at the gate: as long as it was asked
-    /// to, and at most a fifth more. A refusal that counts as a retry waits the policy's backoff, if that is longer.
-    /// One that counts separately leaves the pace to the gate: if the server named no time, or next to none, its wait
-    /// doubles each time.
-    fn delay_before_gate(
+    /// Returns the time for which a call whose refusal counts as a retry waits on its own before it queues at the gate,
+    /// or `None` if it does not wait there: the policy's backoff, or the time that it was asked to wait and at most a
+    /// fifth more, if that is longer.
+    pub(super) fn delay_of_counted_refusal(
         &self,
         refusal: Refusal,
-        count: RefusalCount,
+        own: Duration,
         evaluation: &Evaluation<'_>,
-    ) -> Duration {
-        let asked = refusal.asked.filter(|asked| is_worth_a_wait(*asked));
-        let spread_out =
-            |delay: Duration| delay.saturating_add(spread(delay, evaluation.moment.random));
-        match count {
-            RefusalCount::Retry(own) => {
-                let asked = asked.map(spread_out).unwrap_or_default();
-                own.max(MIN_UNPAID_WAIT).max(asked)
-            }
-            RefusalCount::Separate(n) => {
-                let unasked = || {
-                    let times = 1_u32.checked_shl(n.saturating_sub(1)).unwrap_or(u32::MAX);
-                    MIN_UNPAID_WAIT.saturating_mul(times).min(MAX_WAIT_UNASKED)
-                };
-                let delay = spread_out(asked.unwrap_or_else(unasked));
-                delay.max(self.least_delay_in_a_row(asked, evaluation))
-            }
-        }
+    ) -> Option<Duration> {
+        let asked = refusal.worth_a_wait();
+        let asked = asked.map(|asked| spread_out(asked, evaluation));
+        let delay = own.max(MIN_UNPAID_WAIT).max(asked.unwrap_or_default());
+        self.may_wait_at_the_gate(delay, evaluation.policy)
+            .then_some(delay)
+    }
+
+    /// Returns the same time for a call whose nth refusal counts separately. It leaves the pace to the gate, and waits as
+    /// long as it was asked to, and at most a fifth more; if the server named no time, or next to none, the wait doubles
+    /// each time.
+    pub(super) fn delay_of_separate_refusal(
+        &self,
+        refusal: Refusal,
+        n: u32,
+        evaluation: &Evaluation<'_>,
+    ) -> Option<Duration> {
+        let asked = refusal.worth_a_wait();
+        let unasked = || {
+            let times = 1_u32.checked_shl(n.saturating_sub(1)).unwrap_or(u32::MAX);
+            MIN_UNPAID_WAIT.saturating_mul(times).min(MAX_WAIT_UNASKED)
+        };
+        let delay = spread_out(asked.unwrap_or_else(unasked), evaluation);
+        let delay = delay.max(self.least_delay_in_a_row(asked, evaluation));
+        self.may_wait_at_the_gate(delay, evaluation.policy)
+            .then_some(delay)
     }
 
     /// Returns the least delay of a call whose refusals count separately. Up to the third refusal in a row it trusts
@@ -164,18 +162,6 @@ impl RetrySession {
         self.max_retries(policy) > 0 && !left.is_zero() && delay <= left
     }
 
-    /// Returns the delay after a refused attempt, or `None` if the call does not wait at the gate.
-    pub(super) fn gated_delay(
-        &self,
-        refusal: Refusal,
-        count: RefusalCount,
-        evaluation: &Evaluation<'_>,
-    ) -> Option<Duration> {
-        let delay = self.delay_before_gate(refusal, count, evaluation);
-        self.may_wait_at_the_gate(delay, evaluation.policy)
-            .then_some(delay)
-    }
-
     /// Plans another attempt behind the gate, which is not counted as anything yet.
     pub(super) fn plan_gated(
         &self,
@@ -190,6 +176,18 @@ impl RetrySession {
         plan.after.gate_waited = plan.after.gate_waited.saturating_add(waited);
         Ok(plan)
     }
+}
+
+impl Refusal {
+    /// Returns the wait that the server asks for, if it has thereby said when to come back.
+    fn worth_a_wait(self) -> Option<Duration> {
+        self.asked.filter(|asked| is_worth_a_wait(*asked))
+    }
+}
+
+/// Returns a delay with a random extra on top.
+fn spread_out(delay: Duration, evaluation: &Evaluation<'_>) -> Duration {
+    delay.saturating_add(spread(delay, evaluation.moment.random))
 }
 
 /// Returns `true` if status, class, scope and reason allow that a limit is shared by all callers. Overload never is,
