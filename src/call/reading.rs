@@ -123,9 +123,9 @@ impl<C: Client> Call<C> {
             (BodyPart::Probe(mut probe), ..) => {
                 exchange.read(saved, head, Found::Verdict(probe.verdict(end)))
             }
-            (_, Some(broken), _) => {
+            (_, Some((broken, text)), _) => {
                 client.leave_connection(exchange.policy(), None);
-                exchange.read(saved, head, Found::Broken(&broken))
+                exchange.read(saved, head, Found::Broken(&broken, &text))
             }
             (_, None, Inspected::TimeIsUp) => {
                 let (attempt, by_deadline) = exchange.cut(saved);

@@ -2,11 +2,11 @@
 
 use super::RetryBody;
 use super::responses::{ErrorForm, Responses, broken, poll_read};
-use crate::RetryPolicy;
+use crate::{Outcome, RetryPolicy};
 use ::reqwest::{Body, Response, ResponseBuilderExt, Url};
 use http::response::Parts;
 use http::{Extensions, HeaderMap, StatusCode};
-use http_retry_core::adapter::{BodyPart, BrokenResponse, Inspected};
+use http_retry_core::adapter::{BodyPart, Inspected};
 use http_retry_core::rules::CannedResponse;
 use std::task::{Context, Poll};
 
@@ -67,7 +67,7 @@ impl<A: ErrorForm> Responses<Response> for A {
         open.response.body().start(most)
     }
 
-    fn broken(open: &OpenReqwest, policy: &RetryPolicy) -> Option<BrokenResponse> {
+    fn broken(open: &OpenReqwest, policy: &RetryPolicy) -> Option<(Outcome<'static>, String)> {
         broken(open.response.body(), policy)
     }
 

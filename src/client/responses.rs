@@ -5,13 +5,13 @@ use super::connection::is_body_of_hyper;
 use super::error_chain::{error_text, outcome_of_body};
 use super::errors::{Boxed, Errors, Unchanged};
 use super::retry_body::BodyFailure;
-use crate::RetryPolicy;
 use crate::runtime::MaybeSend;
 use crate::sealed::Sealed;
+use crate::{Outcome, RetryPolicy};
 use bytes::{Buf, Bytes};
 use http::{Extensions, HeaderMap, StatusCode, Version};
 use http_body::Body;
-use http_retry_core::adapter::{BodyPart, BrokenResponse, Inspected, warn_of_setting};
+use http_retry_core::adapter::{BodyPart, Inspected, warn_of_setting};
 use http_retry_core::reading::is_longer;
 use http_retry_core::rules::CannedResponse;
 use http_retry_core::settings::PolicyExt;
@@ -77,9 +77,9 @@ pub trait Responses<R>: Sealed + Clone + Send + 'static {
         &[]
     }
 
-    /// Returns the failure that has broken the body.
+    /// Returns the failure that has broken the body, and its text.
     #[doc(hidden)]
-    fn broken(open: &Self::Open, policy: &RetryPolicy) -> Option<BrokenResponse> {
+    fn broken(open: &Self::Open, policy: &RetryPolicy) -> Option<(Outcome<'static>, String)> {
         let _ = (open, policy);
         None
     }
@@ -231,7 +231,7 @@ where
         open.body().start(most)
     }
 
-    fn broken(open: &Self::Kept, policy: &RetryPolicy) -> Option<BrokenResponse> {
+    fn broken(open: &Self::Kept, policy: &RetryPolicy) -> Option<(Outcome<'static>, String)> {
         broken(open.body(), policy)
     }
 
@@ -262,8 +262,11 @@ where
     }
 }
 
-/// Returns the failure that has broken a body.
-pub(super) fn broken<B, X>(body: &RetryBody<B, X>, policy: &RetryPolicy) -> Option<BrokenResponse>
+/// Returns the failure that has broken a body, and its text.
+pub(super) fn broken<B, X>(
+    body: &RetryBody<B, X>,
+    policy: &RetryPolicy,
+) -> Option<(Outcome<'static>, String)>
 where
     B: Body<Data = Bytes, Error: 'static> + Unpin,
 {
@@ -273,7 +276,7 @@ where
     };
     let outcome = outcome_of_body(policy, error);
     let words = error_text(policy, error, outcome.error_kind());
-    Some(BrokenResponse { outcome, words })
+    Some((outcome, words))
 }
 
 /// The body is either untouched or dropped: bytes that were read could not be given back.

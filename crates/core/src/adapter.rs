@@ -15,6 +15,6 @@ pub use crate::exchange::head::{Head, Kept};
 pub use crate::exchange::settings::RequestSettings;
 pub use crate::exchange::todo::{Changes, End, Ending, EndsWith, ErrorFacts, Found, Todo};
 pub use crate::nested::{RedirectMode, RedirectSigns, follows_redirect};
-pub use crate::policy::bodies::{BodyPart, BrokenResponse, Inspected, RewriteWith};
+pub use crate::policy::bodies::{BodyPart, Inspected, RewriteWith};
 pub use crate::report::span::warn_of_setting;
 pub use crate::route::failover::Rebase;

@@ -315,14 +315,6 @@ pub struct TextCut {
     pub after: usize,
 }
 
-impl TextCut {
-    /// Creates a cut from `before` to `after` characters.
-    #[must_use]
-    pub fn new(before: usize, after: usize) -> Self {
-        Self { before, after }
-    }
-}
-
 /// The reason why a process leaves its fleet and decides alone for a while. The guide to fleets describes the
 /// behavior meanwhile.
 ///

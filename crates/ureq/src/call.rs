@@ -7,8 +7,8 @@ use crate::runtime::clock;
 use crate::watch::{self, Seen};
 use http::{Request, Response};
 use http_retry_core::adapter::{
-    BodyPart, BrokenResponse, Changes, End, Ending, EndsWith, Engine, ErrorFacts, Exchange, Found,
-    Head, Inspected, Kept, RedirectSigns, RequestSettings, Todo,
+    BodyPart, Changes, End, Ending, EndsWith, Engine, ErrorFacts, Exchange, Found, Head, Inspected,
+    Kept, RedirectSigns, RequestSettings, Todo,
 };
 use http_retry_core::reading::is_longer;
 use http_retry_core::runtime::block_on;
@@ -205,7 +205,7 @@ impl<'a, 'b> Call<'a, 'b> {
                         let outcome = outcome_of_body(self.exchange.policy(), &error);
                         let words = words(&error, outcome.error_kind());
                         // The caller gets the bytes before the break, if no other attempt follows.
-                        self.has_read(response, Found::Broken(&BrokenResponse { outcome, words }))
+                        self.has_read(response, Found::Broken(&outcome, &words))
                     }
                 }
             }

@@ -322,10 +322,10 @@ impl Progress {
                 self.judge_body(kept, head, (Some(&text), error), None)
             }
             Found::Verdict(verdict) => self.judge_body(kept, head, (None, None), verdict),
-            Found::Broken(broken) => {
-                self.broken = Some(Box::new(ErrorBody::of_words(&broken.words)));
+            Found::Broken(broken, text) => {
+                self.broken = Some(Box::new(ErrorBody::of_words(text)));
                 let request = self.session.request();
-                let mut outcome = broken.outcome.for_request(request.as_deref());
+                let mut outcome = broken.for_request(request.as_deref());
                 let at = self.prepare_decision(kept, true);
                 let decision = self.session.judge_end(&mut outcome, None, at);
                 self.settle(kept, decision, (outcome, None), at)

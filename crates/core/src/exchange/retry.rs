@@ -5,7 +5,7 @@ use super::progress::Progress;
 use super::todo::{Changes, Todo};
 use crate::budget::{PaidRetry, PaymentResult, PendingRetry};
 use crate::gate::{GateKey, GateWait};
-use crate::policy::bodies::BodyPart;
+use crate::policy::bodies::{BodyPart, Rewritten};
 use crate::policy::framing::frame_body;
 use crate::policy::outcome::earlier::EarlierRequests;
 use crate::policy::outcome::ext::OutcomeExt;
@@ -201,8 +201,12 @@ impl Progress {
             // The server would take the shorter text under the old key for a repetition of the longer one.
             self.engine
                 .renew(self.route.policy(), &mut self.session, headers);
-            let (body, before, after) = rewritten.into_parts();
-            cut = Some(TextCut::new(before, after));
+            let Rewritten {
+                body,
+                before,
+                after,
+            } = rewritten;
+            cut = Some(TextCut { before, after });
             frame_body(headers, body.len());
             Some(body)
         };

@@ -3,7 +3,7 @@
 #[cfg(doc)]
 use super::Exchange;
 use crate::nested::RedirectSigns;
-use crate::policy::bodies::{BodyPart, BrokenResponse, RewriteWith};
+use crate::policy::bodies::{BodyPart, RewriteWith};
 use crate::policy::rules::CannedResponse;
 use crate::policy::{Outcome, Verdict};
 use crate::report::RetryReport;
@@ -89,8 +89,8 @@ pub enum Found<'a> {
     Text(&'a str, Option<&'a (dyn Error + 'static)>),
     /// The verdict of a probe.
     Verdict(Option<Verdict>),
-    /// The body broke.
-    Broken(&'a BrokenResponse),
+    /// The body broke with this error, whose text is for rules that look at it.
+    Broken(&'a Outcome<'static>, &'a str),
     /// The body was not whole in time. The text is that of the error, which is returned if `true`.
     Late(&'a str, bool),
 }

@@ -32,7 +32,7 @@ use std::time::Duration;
 ///             let lines: Vec<&str> = std::str::from_utf8(body).ok()?.lines().collect();
 ///             let half = lines.get(..lines.len() / 2).filter(|half| !half.is_empty())?.join("\n");
 ///             let (before, after) = (body.len(), half.len());
-///             Some(Rewritten::new(half.into_bytes(), before, after))
+///             Some(Rewritten { body: half.into_bytes(), before, after })
 ///         }))
 ///     }
 /// }
@@ -60,29 +60,14 @@ pub type RewriteWith<'a> = dyn FnMut(&mut HeaderMap, &[u8]) -> Option<Vec<u8>> +
 ///
 /// It has no `Debug`: a body must not get into a log by accident.
 #[derive(Clone)]
+#[expect(clippy::exhaustive_structs, reason = "a rewrite fills it in")]
 pub struct Rewritten {
-    body: Vec<u8>,
-    before: usize,
-    after: usize,
-}
-
-impl Rewritten {
-    /// Creates a next body, with the length of the changed text before and after, in characters, for the report and the
-    /// event.
-    #[must_use]
-    pub fn new(body: Vec<u8>, before: usize, after: usize) -> Self {
-        Self {
-            body,
-            before,
-            after,
-        }
-    }
-
-    /// Returns the body, and the length of the changed text before and after, in characters.
-    #[must_use]
-    pub(crate) fn into_parts(self) -> (Vec<u8>, usize, usize) {
-        (self.body, self.before, self.after)
-    }
+    /// The whole body.
+    pub body: Vec<u8>,
+    /// The length of the text before the change, in characters, for the report and the event.
+    pub before: usize,
+    /// Its length after the change.
+    pub after: usize,
 }
 
 /// The reason for ending the read of a body.
@@ -194,16 +179,6 @@ pub trait BodyProbe: Send {
 
 /// The longest body that may be read whole: 64 MiB. It is held in memory; a longer one is a download.
 pub(crate) const MAX_ANSWER_BYTES: u64 = 64 << 20;
-
-/// The failure that broke a response.
-#[derive(Debug)]
-#[expect(clippy::exhaustive_structs, reason = "an adapter fills it in")]
-pub struct BrokenResponse {
-    /// The error that broke it.
-    pub outcome: Outcome<'static>,
-    /// The text of the error, for rules that look at it.
-    pub words: String,
-}
 
 pub(super) fn check_whole_responses(bytes: u64) -> Result<(), ConfigError> {
     if bytes <= MAX_ANSWER_BYTES {

@@ -124,7 +124,11 @@ impl Rewrite for Truncation {
             }
             let cut = cut(body, keep, share)?;
             fix_headers(headers, cut.body.len());
-            Some(Rewritten::new(cut.body, cut.chars_before, cut.chars_after))
+            Some(Rewritten {
+                body: cut.body,
+                before: cut.chars_before,
+                after: cut.chars_after,
+            })
         }))
     }
 }

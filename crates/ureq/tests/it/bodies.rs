@@ -326,7 +326,11 @@ impl Rewrite for Halve {
         }
         Some(Box::new(|_, body| {
             let half = body.get(..body.len() / 2)?;
-            Some(Rewritten::new(half.to_vec(), body.len(), half.len()))
+            Some(Rewritten {
+                body: half.to_vec(),
+                before: body.len(),
+                after: half.len(),
+            })
         }))
     }
 }

@@ -32,7 +32,11 @@ impl Rewrite for Resize {
                 for (name, value) in sets {
                     headers.insert(*name, HeaderValue::from_static(value));
                 }
-                Some(Rewritten::new(text(length).to_vec(), body.len(), length))
+                Some(Rewritten {
+                    body: text(length).to_vec(),
+                    before: body.len(),
+                    after: length,
+                })
             });
             rewrite
         })
