@@ -121,7 +121,7 @@ fn report() -> f64 {
     let response = sent.now_or_never().unwrap().unwrap();
     let report = response.into_parts().0.extensions.remove::<RetryReport>();
     let report = report.unwrap();
-    assert_eq!(report.attempt_count(), 5);
+    assert_eq!(report.attempt_count, 5);
     let freed = measure(|| drop(report)).bytes_current;
     size_of::<RetryReport>() as f64 - freed as f64
 }

@@ -138,7 +138,7 @@ async fn hand_on(response: Response, report: &RetryReport) -> anyhow::Result<()>
     let status = response.status();
     print_body(response).await?;
     ensure!(
-        report.stop() == StopReason::Succeeded,
+        report.stop == StopReason::Succeeded,
         "{status}; {}",
         why(report)
     );
@@ -159,7 +159,7 @@ async fn print_body(mut response: Response) -> anyhow::Result<()> {
 }
 
 fn why(report: &RetryReport) -> String {
-    let stop = report.stop();
+    let stop = report.stop;
     format!("{stop}: {}", stop.explain())
 }
 

@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
             .extensions()
             .get::<RetryReport>()
             .ok_or("no report")?;
-        assert_eq!(report.attempt_count(), attempts);
+        assert_eq!(report.attempt_count, attempts);
         println!("{url} {report}");
     }
     Ok(())

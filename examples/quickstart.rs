@@ -144,19 +144,19 @@ fn show_and_check(
     let report = report.context("the response has no report")?;
     println!("\n{report}");
     ensure!(status == StatusCode::OK, "the answer is {status}");
-    let attempts = report.attempts().iter().map(|attempt| {
+    let attempts = report.attempts.iter().map(|attempt| {
         let status = attempt.status.map(|status| status.as_u16());
         (status, attempt.error, attempt.delay_source)
     });
     let story: Vec<_> = attempts.collect();
     ensure!(story == STORY, "the attempts were {story:?}");
-    let [.., throttled, answered] = report.attempts() else {
+    let [.., throttled, answered] = &report.attempts[..] else {
         bail!("the report is too short");
     };
     let pause = answered.started - (throttled.started + throttled.took);
     let asked = Duration::from_secs(1);
     ensure!(pause >= asked, "the 429 was followed after {pause:?}");
-    ensure_tokens(report.tokens_left().context("no budget")?, tokens)
+    ensure_tokens(report.tokens_left.context("no budget")?, tokens)
 }
 
 fn ensure_tokens(left: Decimal, expected: f64) -> anyhow::Result<()> {

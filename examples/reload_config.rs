@@ -170,9 +170,7 @@ async fn keep_calling(url: String, config: RetryConfig, timeline: Timeline) -> a
         let response = response.map_err(anyhow::Error::from_boxed)?;
         ensure!(response.status() == StatusCode::SERVICE_UNAVAILABLE);
         let report = response.extensions().get::<RetryReport>();
-        let attempts = report
-            .context("the response has no report")?
-            .attempt_count();
+        let attempts = report.context("the response has no report")?.attempt_count;
         timeline.called(started, attempts);
         TokioRuntime.sleep(Duration::from_millis(10)).await;
     }

@@ -230,7 +230,7 @@ impl Error for IncompleteBody {}
 ///
 /// let error = service.oneshot(request).await.unwrap_err();
 /// let failed = error.downcast_ref::<RequestFailed>().ok_or("another error")?;
-/// assert_eq!(failed.report().stop(), StopReason::AttemptsExhausted);
+/// assert_eq!(failed.report().stop, StopReason::AttemptsExhausted);
 /// let text = "the policy calls the answer 503 a failure after 2 attempts (attempts_exhausted)";
 /// assert_eq!(failed.to_string(), text);
 /// # Ok(()) }
@@ -254,8 +254,8 @@ impl RequestFailed {
 
 impl fmt::Display for RequestFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let stop = self.report.stop();
-        let last = self.report.attempts().last();
+        let stop = self.report.stop;
+        let last = self.report.attempts.last();
         match last.and_then(|last| last.status) {
             Some(status) => write!(
                 f,
@@ -264,7 +264,7 @@ impl fmt::Display for RequestFailed {
             )?,
             None => f.write_str("the policy calls the request a failure")?,
         }
-        match self.report.attempt_count() {
+        match self.report.attempt_count {
             0 | 1 => write!(f, " ({stop})"),
             attempts => write!(f, " after {attempts} attempts ({stop})"),
         }

@@ -33,7 +33,7 @@
 //! assert_eq!(response.status(), StatusCode::OK);
 //! assert_eq!(clock.sleeps(), [Duration::from_secs(5), Duration::from_secs(5)]);
 //! let report = response.extensions().get::<RetryReport>().ok_or("no report")?;
-//! assert_eq!(report.attempts()[0].rule.as_deref(), Some("not yet"));
+//! assert_eq!(report.attempts[0].rule.as_deref(), Some("not yet"));
 //! # Ok(()) }
 //! ```
 //!

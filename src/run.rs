@@ -69,7 +69,7 @@ use std::sync::Arc;
 /// let result = runner.run_by_policy(|_| async { Err::<(), _>(reset()) }).await;
 /// assert_eq!(result.unwrap_err().kind(), io::ErrorKind::ConnectionReset);
 /// let report = slot.take().ok_or("no report")?;
-/// assert_eq!((report.retries(), report.stop()), (1, StopReason::AttemptsExhausted));
+/// assert_eq!((report.retries(), report.stop), (1, StopReason::AttemptsExhausted));
 /// # Ok(()) }
 /// ```
 #[derive(Debug, Clone)]

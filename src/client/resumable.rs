@@ -60,7 +60,7 @@ pub trait Resumable: Sealed + Sized {
     /// itself.
     fn is_from_elsewhere(&self) -> bool {
         let report = self.extensions().get::<RetryReport>();
-        report.is_some_and(RetryReport::is_from_elsewhere)
+        report.is_some_and(|report| report.from_elsewhere)
     }
 
     /// Returns the response with its own body.

@@ -69,7 +69,7 @@ fn origins(policy: &RetryPolicy) -> Vec<(String, String, String)> {
 
 /// The waits before each retry.
 fn delays(report: &RetryReport) -> Vec<Duration> {
-    let retries = report.attempts().iter().skip(1);
+    let retries = report.attempts.iter().skip(1);
     retries.map(|attempt| attempt.delay).collect()
 }
 

@@ -48,9 +48,8 @@ fn check_plain(plain: &Played, boxed: &Played, why: &str) {
 
 fn check_direct(direct: Played, plain: Played, boxed: &Played, why: &str) {
     // A response bears a report, but none of a success at once.
-    let is_told = |report: &&RetryReport| {
-        report.attempt_count() > 1 || report.stop() != StopReason::Succeeded
-    };
+    let is_told =
+        |report: &&RetryReport| report.attempt_count > 1 || report.stop != StopReason::Succeeded;
     let told: Vec<_> = boxed.reports.iter().filter(is_told).cloned().collect();
     assert_eq!(direct.reports, told, "{why}");
     assert_eq!(direct.endings, plain.endings, "{why}");
@@ -60,8 +59,8 @@ fn check_direct(direct: Played, plain: Played, boxed: &Played, why: &str) {
 
 fn count_decisions(seen: &mut Seen, played: &Played) {
     for report in &played.reports {
-        count(seen, &report.stop().to_string(), true);
-        let mut attempts = report.attempts().iter();
+        count(seen, &report.stop.to_string(), true);
+        let mut attempts = report.attempts.iter();
         count(
             seen,
             "ruled",

@@ -90,7 +90,7 @@ where
     let copies = Arc::clone(&request.body().0);
     let response = service.oneshot(request).now_or_never().unwrap().unwrap();
     let report = response.extensions().get::<RetryReport>();
-    (copies.load(Relaxed), report.map(RetryReport::stop))
+    (copies.load(Relaxed), report.map(|report| report.stop))
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn in_words(kind: RetryEventKind<'_>) -> String {
             ..
         } => format!("retry {retry} in {delay:?}, at {due:?}, by {source}"),
         RetryEventKind::Stopped(report) => {
-            format!("stops after {}: {}", report.attempt_count(), report.stop())
+            format!("stops after {}: {}", report.attempt_count, report.stop)
         }
         other => format!("{other:?}"),
     }

@@ -165,8 +165,8 @@ fn judged(runner: &Runner, class: Class, reach: Reach) -> (u32, StopReason) {
     let runner = runner.clone().report_to(slot.clone());
     let failed = now(runner.run(|_| (class, reach), fail_with_number));
     let report = slot.take().unwrap();
-    assert_eq!(failed, Err(Failed(report.attempt_count())));
-    (report.attempt_count(), report.stop())
+    assert_eq!(failed, Err(Failed(report.attempt_count)));
+    (report.attempt_count, report.stop)
 }
 
 #[tokio::test(start_paused = true)]

@@ -96,6 +96,6 @@ fn report_of(response: &reqwest::Response) -> RetryReport {
 }
 
 fn statuses_of(report: &RetryReport) -> Vec<Option<u16>> {
-    let statuses = report.attempts().iter().map(|attempt| attempt.status);
+    let statuses = report.attempts.iter().map(|attempt| attempt.status);
     statuses.map(|status| Some(status?.as_u16())).collect()
 }

@@ -138,7 +138,7 @@ fn a_request_that_was_not_kept_is_judged_by_its_path() {
     let policy = policy.rule(Rule::when(orders).named("orders").stop());
     let layer = RetryLayer::new(policy.build().unwrap()).budgets(counting());
     let report = of_one_not_kept(layer);
-    assert_eq!(report.attempts()[0].rule.as_deref(), Some("orders"));
+    assert_eq!(report.attempts[0].rule.as_deref(), Some("orders"));
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_request_that_was_not_kept_is_known_to_who_judges_it() {
     let with_one_each = with_one_budget.clone().budgets(counting());
     for layer in [with_one_budget, with_one_each] {
         let report = of_one_not_kept(layer);
-        assert_eq!(report.attempts()[0].class, Class::Permanent);
+        assert_eq!(report.attempts[0].class, Class::Permanent);
     }
 }
 

@@ -67,14 +67,14 @@ async fn the_most_specific_service_and_the_first_route_decide() {
         ("http://ORDERS.example.com:8080/a", 5),
     ] {
         let report = failed(&services, url, None).await;
-        assert_eq!(report.attempts().len(), attempts, "{url}");
+        assert_eq!(report.attempts.len(), attempts, "{url}");
     }
     let named = RetryOverride::new().service("named");
     let report = failed(&services, "http://orders.example.com/", Some(named)).await;
-    assert_eq!(report.attempts().len(), 6);
+    assert_eq!(report.attempts.len(), 6);
     let unknown = RetryOverride::new().service("nobody");
     let report = failed(&services, "http://a.example.com/", Some(unknown)).await;
-    assert_eq!(report.unknown_service(), Some("nobody"));
+    assert_eq!(report.unknown_service.as_deref(), Some("nobody"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -112,7 +112,7 @@ async fn a_service_says_what_a_request_may_set() {
     ] {
         let own = RetryOverride::new().max_retries(1);
         let report = failed(&services(overrides), "http://a.test/", Some(own)).await;
-        assert_eq!(report.attempts().len(), attempts, "{overrides:?}");
+        assert_eq!(report.attempts.len(), attempts, "{overrides:?}");
     }
 }
 
@@ -129,10 +129,10 @@ async fn each_service_has_a_budget_of_its_own() {
         .build()
         .unwrap();
     let report = failed(&services, "http://small.test/", None).await;
-    let ended = (report.attempts().len(), report.stop());
+    let ended = (report.attempts.len(), report.stop);
     assert_eq!(ended, (2, StopReason::BudgetExhausted));
     let report = failed(&services, "http://other.test/", None).await;
-    assert_eq!(report.stop(), StopReason::AttemptsExhausted);
+    assert_eq!(report.stop, StopReason::AttemptsExhausted);
 }
 
 #[tokio::test]
@@ -145,9 +145,9 @@ async fn the_routes_of_a_service_share_its_budget() {
         .build()
         .unwrap();
     let report = failed(&services, "http://a.test/search", None).await;
-    assert_eq!(report.attempts().len(), 16);
+    assert_eq!(report.attempts.len(), 16);
     let report = failed(&services, "http://a.test/", None).await;
-    let ended = (report.attempts().len(), report.stop());
+    let ended = (report.attempts.len(), report.stop);
     assert_eq!(ended, (6, StopReason::BudgetExhausted));
 }
 

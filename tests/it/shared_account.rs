@@ -233,7 +233,7 @@ fn poll(call: &mut Call) -> Option<Answer> {
 }
 
 fn stop<B>(answer: &Response<B>) -> StopReason {
-    answer.extensions().get::<RetryReport>().unwrap().stop()
+    answer.extensions().get::<RetryReport>().unwrap().stop
 }
 
 #[test]

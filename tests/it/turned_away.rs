@@ -51,8 +51,8 @@ fn check(ends: &[(Result<StatusCode, BoxError>, Duration)], slot: &ReportSlot) {
     assert!(left > LIMIT - DEADLINE && left <= LIMIT, "{left:?}");
     assert_eq!(*took, Duration::ZERO);
     let report = slot.take().unwrap();
-    assert_eq!(report.stop(), StopReason::DeadlineExceeded);
-    assert_eq!(report.attempt_count(), 0);
+    assert_eq!(report.stop, StopReason::DeadlineExceeded);
+    assert_eq!(report.attempt_count, 0);
 }
 
 #[test]
@@ -105,5 +105,5 @@ fn without_an_error_to_return_a_call_is_sent_at_its_deadline() {
     let sent = service.oneshot(get(&slot)).now_or_never().unwrap();
     assert_eq!(sent.unwrap().status(), StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(clock.now() - began, DEADLINE);
-    assert_eq!(slot.take().unwrap().waited(), DEADLINE);
+    assert_eq!(slot.take().unwrap().waited, DEADLINE);
 }

@@ -63,12 +63,14 @@ enum End {
 
 impl Ended {
     fn attempts(&self) -> u32 {
-        self.report.as_ref().map_or(1, RetryReport::attempt_count)
+        self.report
+            .as_ref()
+            .map_or(1, |report| report.attempt_count)
     }
 
     fn stop(&self) -> StopReason {
         let report = self.report.as_ref();
-        report.map_or(StopReason::Succeeded, RetryReport::stop)
+        report.map_or(StopReason::Succeeded, |report| report.stop)
     }
 
     fn is_whole(&self, body: &[u8]) -> bool {

@@ -107,21 +107,21 @@ impl Sent {
     }
 
     fn delays(&self) -> Vec<Duration> {
-        let retries = self.report.attempts().iter().skip(1);
+        let retries = self.report.attempts.iter().skip(1);
         retries.map(|attempt| attempt.delay).collect()
     }
 
     fn stop(&self) -> StopReason {
-        self.report.stop()
+        self.report.stop
     }
 
     fn attempts(&self) -> u32 {
-        self.report.attempt_count()
+        self.report.attempt_count
     }
 
     /// The rule that judged the last attempt.
     fn rule(&self) -> Option<&str> {
-        self.report.attempts().last()?.rule.as_deref()
+        self.report.attempts.last()?.rule.as_deref()
     }
 
     fn status(&self) -> u16 {
@@ -133,7 +133,7 @@ impl Sent {
     }
 
     fn tokens_left(&self) -> String {
-        self.report.tokens_left().unwrap().to_string()
+        self.report.tokens_left.unwrap().to_string()
     }
 }
 

@@ -124,7 +124,7 @@ fn call(policy: &RetryPolicy, server: &Server, random: u64) -> Option<Seen> {
     ended.map(|ended| Seen {
         sent: sent.load(Ordering::Relaxed),
         took: runtime.now(),
-        stop: slot.take().map(|report| report.stop()),
+        stop: slot.take().map(|report| report.stop),
         status: ended.ok().map(|answer| answer.status().as_u16()),
     })
 }
@@ -222,7 +222,7 @@ fn no_call_of_many_beats_the_first_line_either() {
             let call = service.clone().oneshot(request);
             async move {
                 call.await.unwrap();
-                slot.take().unwrap().attempt_count()
+                slot.take().unwrap().attempt_count
             }
         });
         let sent = runtime.block_on(join_all(calls));

@@ -261,7 +261,7 @@ impl Notes {
     fn gets(&self, exhausted: Option<&str>) -> Option<String> {
         let words = self.result.as_ref()?.words();
         let end = self.end.as_ref();
-        let is_exhausted = end.is_some_and(|report| report.stop().is_exhausted());
+        let is_exhausted = end.is_some_and(|report| report.stop.is_exhausted());
         Some(match exhausted.filter(|_| is_exhausted) {
             Some(action) => {
                 let action = one_line(action);
@@ -281,8 +281,8 @@ fn text(
 ) -> Report {
     let end = match &notes.end {
         Some(report) => {
-            let stop = report.stop();
-            format!("{stop}: {}", stop.explain_by(report.stopped_by()))
+            let stop = report.stop;
+            format!("{stop}: {}", stop.explain_by(report.stopped_by.as_deref()))
         }
         None => {
             "The recording ends before the call does: another attempt would be sent.".to_owned()
@@ -345,7 +345,7 @@ fn decision(step: &Step, next: Option<&String>, notes: &Notes) -> String {
     match (&step.next, next, &notes.end) {
         (Some((delay, source)), None, _) => format!("retry in {} ({source})", short(*delay)),
         (Some((delay, _)), Some(host), _) => format!("fail over to {host} in {}", short(*delay)),
-        (None, _, Some(report)) => format!("stop: {}", report.stop()),
+        (None, _, Some(report)) => format!("stop: {}", report.stop),
         (None, _, None) => "retry".to_owned(),
     }
 }
@@ -370,13 +370,13 @@ fn json_of(subject: &Subject, service: Option<&str>, notes: &Notes, count: usize
         })
     });
     let report = notes.end.as_ref();
-    let tokens = report.and_then(RetryReport::tokens_left);
+    let tokens = report.and_then(|report| report.tokens_left);
     json!({
         "request": subject.json(),
         "service": service,
         "attempts": steps.collect::<Vec<_>>(),
-        "stop": report.map(|report| report.stop().to_string()),
-        "stopped_by": report.and_then(RetryReport::stopped_by),
+        "stop": report.map(|report| report.stop.to_string()),
+        "stopped_by": report.and_then(|report| report.stopped_by.as_deref()),
         "tokens_left": tokens.map(|tokens| tokens.to_string()),
         "caller_gets": notes.result.as_ref().map(CallResult::json),
         "unused_responses": count.saturating_sub(notes.hosts.len()),

@@ -109,7 +109,7 @@ impl<F: Fn(&RetryEvent<'_>)> OnEvent for F {}
 ///     .runtime(ManualRuntime::new())
 ///     .observe(move |event: &RetryEvent<'_>| {
 ///         if let RetryEventKind::Stopped(report) = event.kind {
-///             seen.lock().unwrap().push((event.service.to_owned(), report.stop()));
+///             seen.lock().unwrap().push((event.service.to_owned(), report.stop));
 ///         }
 ///     });
 ///
@@ -374,7 +374,7 @@ named! {
 ///
 /// impl DeadLetters for Print {
 ///     fn on_dead_letter(&self, letter: &DeadLetter<'_>) {
-///         println!("{} {}: {}", letter.method, letter.service, letter.report.stop());
+///         println!("{} {}: {}", letter.method, letter.service, letter.report.stop);
 ///     }
 /// }
 /// ```

@@ -241,7 +241,7 @@ impl RequestFailed {
 
 impl fmt::Display for RequestFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let attempts = self.report.attempt_count();
+        let attempts = self.report.attempt_count;
         write!(
             f,
             "the policy calls the response a failure; attempts: {attempts}"

@@ -170,7 +170,7 @@ impl Batch {
         let status = response.status().as_u16();
         let report = response.extensions().get::<RetryReport>();
         match (self.retries, report) {
-            (Retries::HttpRetry, Some(report)) => format!("{}, {status}", report.stop()),
+            (Retries::HttpRetry, Some(report)) => format!("{}, {status}", report.stop),
             _ => format!("retries exhausted, {status}"),
         }
     }

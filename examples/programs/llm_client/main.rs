@@ -156,11 +156,11 @@ impl Stories {
         let mut reports = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let report = reports.pop().context("no report")?;
         ensure!(reports.is_empty(), "one report too many");
-        let attempts = report.attempts().iter();
+        let attempts = report.attempts.iter();
         let seen: Vec<_> = attempts.filter_map(|attempt| attempt.status).collect();
         ensure!(seen == statuses, "not these attempts:\n{report}");
         ensure!(
-            report.stop() == StopReason::Succeeded,
+            report.stop == StopReason::Succeeded,
             "no success:\n{report}"
         );
         ensure!(keeps_to(ASKED, &report), "too early:\n{report}");
@@ -170,7 +170,7 @@ impl Stories {
 
 /// Whether what followed the 429 was sent no earlier than the server asked.
 fn keeps_to(asked: Duration, report: &RetryReport) -> bool {
-    let attempts = report.attempts();
+    let attempts = &report.attempts;
     let mut pairs = attempts.iter().zip(attempts.iter().skip(1));
     pairs.any(|(refused, next)| {
         let due = refused.started.saturating_add(asked);

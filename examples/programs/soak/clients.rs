@@ -138,7 +138,7 @@ where
     );
     match (status, report) {
         (StatusCode::OK, _) => Ok(SUCCESS.to_owned()),
-        (_, Some(report)) => Ok(format!("{} ({})", report.stop(), status.as_u16())),
+        (_, Some(report)) => Ok(format!("{} ({})", report.stop, status.as_u16())),
         (_, None) => Err(anyhow!("request {number} failed, and nobody says why")),
     }
 }
@@ -150,5 +150,5 @@ fn why(slot: Option<ReportSlot>, error: &dyn fmt::Debug) -> Result<String> {
     let report = slot
         .take()
         .with_context(|| format!("no report of {error:?}"))?;
-    Ok(format!("{} (an error, reported)", report.stop()))
+    Ok(format!("{} (an error, reported)", report.stop))
 }

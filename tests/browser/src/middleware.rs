@@ -23,7 +23,7 @@ pub(crate) async fn a_cut_connection_is_repeated() -> Outcome {
     let client = client(RetryMiddleware::new(quick().build()?))?;
     let (status, report, _) = sent(client.get(script.url())).await?;
     same(status, Ok(200))?;
-    let first = report.attempts().first().ok_or("no attempt")?;
+    let first = report.attempts.first().ok_or("no attempt")?;
     same(first.error, Some(ErrorKind::Other))?;
     same(first.reach, Reach::Ambiguous)
 }
@@ -51,7 +51,7 @@ pub(crate) async fn a_post_is_not_repeated_after_a_429() -> Outcome {
     let client = client(RetryMiddleware::new(quick().build()?))?;
     let (status, report, _) = sent(client.post(script.url()).body("an order")).await?;
     same(status, Ok(429))?;
-    same(report.stop(), StopReason::RedirectsUnknown)?;
+    same(report.stop, StopReason::RedirectsUnknown)?;
     same(script.seen().await?, ["POST"])
 }
 
@@ -60,7 +60,7 @@ pub(crate) async fn a_post_is_not_repeated_after_a_cut() -> Outcome {
     let client = client(RetryMiddleware::new(quick().build()?))?;
     let (status, report, _) = sent(client.post(script.url()).body("an order")).await?;
     holds(status.is_err(), status)?;
-    same(report.stop(), StopReason::NotIdempotent)?;
+    same(report.stop, StopReason::NotIdempotent)?;
     same(script.seen().await?, ["POST"])
 }
 
@@ -70,9 +70,9 @@ pub(crate) async fn a_post_is_not_unsent_if_nothing_listens() -> Outcome {
     let nowhere = "http://127.0.0.1:9/";
     let (status, report, _) = sent(client.post(nowhere).body("an order")).await?;
     holds(status.is_err(), status)?;
-    same(report.stop(), StopReason::NotIdempotent)?;
+    same(report.stop, StopReason::NotIdempotent)?;
     let (_, report, _) = sent(client.get(nowhere)).await?;
-    same(report.stop(), StopReason::AttemptsExhausted)
+    same(report.stop, StopReason::AttemptsExhausted)
 }
 
 pub(crate) async fn a_post_with_a_key_is_repeated() -> Outcome {

@@ -37,7 +37,7 @@ pub(super) struct Ended {
 impl Ended {
     /// The statuses that were met, one for each attempt.
     pub(super) fn statuses(&self) -> Vec<u16> {
-        let statuses = self.report.attempts().iter().map(|attempt| attempt.status);
+        let statuses = self.report.attempts.iter().map(|attempt| attempt.status);
         statuses
             .map(|status| status.map_or(0, |status| status.as_u16()))
             .collect()
@@ -45,16 +45,16 @@ impl Ended {
 
     /// The rules that judged the attempts.
     pub(super) fn rules(&self) -> Vec<Option<&str>> {
-        let attempts = self.report.attempts().iter();
+        let attempts = self.report.attempts.iter();
         attempts.map(|attempt| attempt.rule.as_deref()).collect()
     }
 
     pub(super) fn attempts(&self) -> u32 {
-        self.report.attempt_count()
+        self.report.attempt_count
     }
 
     pub(super) fn stop(&self) -> StopReason {
-        self.report.stop()
+        self.report.stop
     }
 }
 

@@ -70,7 +70,7 @@ fn a_rule_that_judges_leaves_the_rest_to_the_policy() {
             .status(200);
         let told = send(stack, &config, &Client::new(script), request);
         assert_eq!(told.attempts(), 2, "{stack:?}");
-        let first = &told.report.attempts()[0];
+        let first = &told.report.attempts[0];
         assert_eq!(
             (first.class, first.reach),
             (Class::Throttled, Reach::Refused)
@@ -84,7 +84,7 @@ fn a_rule_that_judges_leaves_the_rest_to_the_policy() {
         // The same status without the words.
         let other = Script::new().status(507).body("{}").status(200);
         let told = send(stack, &config, &Client::new(other), get());
-        let first = &told.report.attempts()[0];
+        let first = &told.report.attempts[0];
         assert_eq!(
             (first.class, first.reach),
             (Class::Transient, Reach::Answered)
@@ -113,7 +113,7 @@ fn a_rule_that_judges_hides_no_delay_or_scope_of_a_dialect() {
         let script = Script::new().status(507).body(r#"{"wait": 7}"#).status(200);
         let told = send(stack, &config, &Client::new(script), request);
         assert_eq!(told.attempts(), 2, "{stack:?}");
-        let first = &told.report.attempts()[0];
+        let first = &told.report.attempts[0];
         assert_eq!(
             (first.class, first.reach),
             (Class::Transient, Reach::Refused)

@@ -48,7 +48,7 @@ fn a_document_that_never_retries_says_so() {
         let call = service.oneshot(Request::new(String::new()));
         let response = call.now_or_never().unwrap().unwrap();
         let report = response.extensions().get::<http_retry::RetryReport>();
-        report.unwrap().stop().as_str()
+        report.unwrap().stop.as_str()
     };
     assert_eq!(stop("version: 1\nretry: never"), "disabled");
     let once = "version: 1\nretry: {max_attempts: 1}";

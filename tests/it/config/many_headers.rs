@@ -94,7 +94,7 @@ rules: [{when: {error: timeout}, do: retry, set: {headers: {x-new: a}}}]
         let service = layer.layer(service_fn(silent));
         assert!(service.oneshot(request).now_or_never().unwrap().is_err());
         let report = slot.take().unwrap();
-        assert_eq!((report.attempt_count(), report.stop()), (attempts, stop));
+        assert_eq!((report.attempt_count, report.stop), (attempts, stop));
     }
 }
 

@@ -44,7 +44,7 @@ fn every_clone_and_every_layer_follows_a_replacement() {
         let request = service.clone().oneshot(get()).now_or_never();
         let response = request.expect("the call is over").unwrap();
         let report: Option<&RetryReport> = response.extensions().get();
-        report.unwrap().attempt_count()
+        report.unwrap().attempt_count
     };
     assert_eq!(made(), 2);
     replace(&config.clone(), &retries(3));
@@ -92,7 +92,7 @@ fn a_call_that_is_asleep_goes_on_under_the_old_document() {
     runtime.advance(SECOND * 2);
     let response = call.now_or_never().expect("the call is over").unwrap();
     let report: &RetryReport = response.extensions().get().unwrap();
-    assert_eq!(report.stop(), StopReason::AttemptsExhausted);
+    assert_eq!(report.stop, StopReason::AttemptsExhausted);
     assert_eq!(delays(report), seconds(&[2, 2, 2]));
 }
 

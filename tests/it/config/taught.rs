@@ -125,7 +125,7 @@ fn with_budget(text: &str, calls: usize) -> [Vec<u32>; 2] {
         request.extensions_mut().insert(slot.clone());
         let sent = tower.clone().oneshot(request).now_or_never();
         sent.unwrap().unwrap();
-        slot.take().unwrap().attempt_count()
+        slot.take().unwrap().attempt_count
     });
     let on_tower = on_tower.collect();
     let retries = RetryMiddleware::from_config(&config).budget(two().unwrap());
@@ -136,7 +136,7 @@ fn with_budget(text: &str, calls: usize) -> [Vec<u32>; 2] {
         let slot = RetryReport::slot();
         let request = client.get(url).with_extension(slot.clone());
         request.send().now_or_never().unwrap().unwrap();
-        slot.take().unwrap().attempt_count()
+        slot.take().unwrap().attempt_count
     });
     [on_tower, on_reqwest.collect()]
 }

@@ -38,7 +38,11 @@ fn a_report_names_the_service_that_is_unknown() {
             (RetryOverride::new(), None, 3),
         ] {
             let ended = ended(own);
-            assert_eq!(ended.report.unknown_service(), unknown, "{stack:?}");
+            assert_eq!(
+                ended.report.unknown_service.as_deref(),
+                unknown,
+                "{stack:?}"
+            );
             assert_eq!(ended.attempts(), attempts, "{stack:?}");
             let told = "The document has no service \"ordres\".";
             let printed = ended.report.to_string();
@@ -55,7 +59,7 @@ fn a_success_names_it_and_so_does_a_silenced_request() {
             let client = Client::new(statuses(&[200]));
             let request = with_own(get(), named("ordres"));
             let ended = send(stack, &config(text), &client, request);
-            assert_eq!(ended.report.unknown_service(), Some("ordres"));
+            assert_eq!(ended.report.unknown_service.as_deref(), Some("ordres"));
         }
     }
 }
@@ -68,7 +72,7 @@ fn heard(layer: RetryLayer, name: &str) -> Vec<Option<String>> {
         .runtime(ManualRuntime::new())
         .observe(move |event: &RetryEvent<'_>| {
             if let RetryEventKind::Stopped(report) = event.kind {
-                let unknown = report.unknown_service().map(str::to_owned);
+                let unknown = report.unknown_service.as_deref().map(str::to_owned);
                 told.lock().unwrap().push(unknown);
             }
         });
@@ -100,6 +104,10 @@ async fn an_operation_names_it_unless_it_names_none() {
             .report_to(slot.clone());
         let run = runner.run_by_policy(|_| async { Ok::<_, std::io::Error>(()) });
         run.await.unwrap();
-        assert_eq!(slot.take().unwrap().unknown_service(), unknown, "{name}");
+        assert_eq!(
+            slot.take().unwrap().unknown_service.as_deref(),
+            unknown,
+            "{name}"
+        );
     }
 }

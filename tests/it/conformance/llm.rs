@@ -60,14 +60,14 @@ pub(super) fn check(case: &Value) -> Result<(), String> {
 }
 
 fn judged(wanted: &Fields<'_>, report: &RetryReport) -> Result<(), String> {
-    let first = report.attempts().first().ok_or("no attempt was made")?;
+    let first = report.attempts.first().ok_or("no attempt was made")?;
     same("retry", &wanted.truth("retry")?, &(report.retries() > 0))?;
     let reason = first.reason.map_or("success", |reason| reason.as_str());
     same("reason", &wanted.text("reason")?, &reason)?;
     if let Some(delay) = wanted.optional("delay_ms") {
         let wanted = milliseconds(delay)?;
         same("delay", &Some(wanted), &first.asked)?;
-        let waited = report.attempts().get(1).map(|second| second.delay);
+        let waited = report.attempts.get(1).map(|second| second.delay);
         if waited.is_some_and(|waited| waited < wanted) {
             return Err(format!("sent again after {waited:?}, before {wanted:?}"));
         }
@@ -83,7 +83,7 @@ fn judged(wanted: &Fields<'_>, report: &RetryReport) -> Result<(), String> {
 
 /// Whether all callers wait together, which shows in who set the delay.
 fn shared(wanted: &Fields<'_>, report: &RetryReport) -> Result<(), String> {
-    let Some(second) = report.attempts().get(1) else {
+    let Some(second) = report.attempts.get(1) else {
         return Ok(());
     };
     match wanted.optional("shared_cooldown").and_then(Value::as_bool) {

@@ -32,19 +32,19 @@ pub(super) fn check(case: &Value) -> Result<(), String> {
     let outcomes = case.all("outcomes", Outcome::read)?;
     let report = run(&config, &outcomes)?;
     let attempts = case.count("attempts")?;
-    same("attempts", &attempts, &report.attempt_count())?;
+    same("attempts", &attempts, &report.attempt_count)?;
     let delays = match case.value("delays_ms")? {
         Value::Array(list) if list.is_empty() => Vec::new(),
         _ => case.all("delays_ms", milliseconds)?,
     };
-    let waited: Vec<Duration> = report.attempts().iter().skip(1).map(|a| a.delay).collect();
+    let waited: Vec<Duration> = report.attempts.iter().skip(1).map(|a| a.delay).collect();
     same("delays", &delays, &waited)?;
     last(&case, &report)
 }
 
 fn last(case: &Fields<'_>, report: &RetryReport) -> Result<(), String> {
     let wanted = Fields::of(case.value("final")?, &["action", "status", "rule"])?;
-    let action = match report.stop() {
+    let action = match report.stop {
         StopReason::Succeeded | StopReason::Accepted | StopReason::NotRetryable => "continue",
         StopReason::Failed => "fail",
         StopReason::Stopped => "break",
@@ -52,7 +52,7 @@ fn last(case: &Fields<'_>, report: &RetryReport) -> Result<(), String> {
         other => other.as_str(),
     };
     same("action", &wanted.text("action")?, &action)?;
-    let last = report.attempts().last().ok_or("no attempt was made")?;
+    let last = report.attempts.last().ok_or("no attempt was made")?;
     if let Some(status) = wanted.optional("status") {
         let got = last.status.map(|status| status.as_u16().into());
         same("status", &Some(status.clone()), &got)?;

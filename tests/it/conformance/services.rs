@@ -117,7 +117,7 @@ fn expected(wanted: &Fields<'_>, report: &RetryReport) -> Result<(), String> {
     }
     let least = wanted.optional("min_delay_ms").map(milliseconds);
     let least = least.transpose()?.unwrap_or_default();
-    match report.attempts().get(1) {
+    match report.attempts.get(1) {
         Some(second) if second.delay < least => Err(format!(
             "sent again after {:?}, before {least:?}",
             second.delay
@@ -144,7 +144,7 @@ fn retried(wanted: &Fields<'_>, report: &RetryReport) -> Result<(), String> {
         Duration::from_millis(u64::try_from(delay.as_millis()).unwrap_or(u64::MAX))
     };
     same("delay", &asked, &first.asked.map(whole))?;
-    let waited = report.attempts().get(1).map(|second| second.delay);
+    let waited = report.attempts.get(1).map(|second| second.delay);
     match (waited, asked) {
         (Some(waited), Some(asked)) if waited < asked => {
             Err(format!("sent again after {waited:?}, before {asked:?}"))
@@ -155,7 +155,7 @@ fn retried(wanted: &Fields<'_>, report: &RetryReport) -> Result<(), String> {
 
 fn first(report: &RetryReport) -> Result<&AttemptReport, String> {
     report
-        .attempts()
+        .attempts
         .first()
         .ok_or_else(|| "no attempt was made".to_owned())
 }

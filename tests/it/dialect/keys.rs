@@ -30,7 +30,7 @@ fn attempts(dialect: Option<Dialect>, name: &str) -> u32 {
     let server = Script::new().status(503).status(201);
     let sent = layer.layer(server).oneshot(request).now_or_never();
     assert!(sent.unwrap().is_ok());
-    slot.take().unwrap().attempt_count()
+    slot.take().unwrap().attempt_count
 }
 
 #[test]

@@ -146,7 +146,7 @@ impl Process {
 impl Got {
     fn of(status: StatusCode, extensions: &http::Extensions) -> Self {
         let report = extensions.get::<RetryReport>();
-        let attempts = report.map_or(1, |report| report.attempts().len());
+        let attempts = report.map_or(1, |report| report.attempts.len());
         Self {
             status: status.as_u16(),
             retries: attempts - 1,

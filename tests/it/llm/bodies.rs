@@ -51,7 +51,7 @@ fn answer(
     let (request, slot) = post(String::new());
     let answer = layer.layer(client).oneshot(request).now_or_never();
     let answer = answer.expect("the call is still under way").unwrap();
-    (answer, slot.take().unwrap().attempt_count())
+    (answer, slot.take().unwrap().attempt_count)
 }
 
 fn llm() -> RetryPolicy {

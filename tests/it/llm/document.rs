@@ -59,7 +59,7 @@ fn a_request_that_is_too_long_is_cut_as_the_document_says() {
         let cut = bodies.get(1).map(String::as_str);
         let wanted = text.map(|text| request.replace("abcdefghij", text));
         assert_eq!(cut, wanted.as_deref(), "{retry}");
-        assert_eq!(report.attempt_count(), if text.is_some() { 2 } else { 1 });
+        assert_eq!(report.attempt_count, if text.is_some() { 2 } else { 1 });
     }
 }
 
@@ -79,7 +79,7 @@ fn a_stream_is_held_back_as_the_document_says() {
     ] {
         let (bodies, report) = sent(retry, "{}", answers);
         assert_eq!(bodies.len(), attempts, "{retry}");
-        let last = report.attempts().last().and_then(|last| last.status);
+        let last = report.attempts.last().and_then(|last| last.status);
         assert_eq!(last, Some(StatusCode::OK), "{retry}");
     }
 }

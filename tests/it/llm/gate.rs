@@ -69,7 +69,7 @@ async fn calls(gate: Gate, keys: &[&'static str]) -> (Server, Vec<Option<DelaySo
             let client = service_fn(move |_: Request<String>| server.clone().answer(start, key));
             let answer = layer.layer(client).oneshot(request).await.unwrap();
             assert_eq!(answer.status(), StatusCode::OK);
-            slot.take().unwrap().attempts().last().unwrap().delay_source
+            slot.take().unwrap().attempts.last().unwrap().delay_source
         }
     });
     let sources = join_all(calls).await;

@@ -69,7 +69,7 @@ fn says(text: &str) -> Value {
 
 fn reasons(report: &RetryReport) -> Vec<Option<Reason>> {
     report
-        .attempts()
+        .attempts
         .iter()
         .map(|attempt| attempt.reason)
         .collect()
@@ -88,7 +88,7 @@ async fn a_rate_limit_named_in_prose_is_waited_for_at_the_gate() {
             [Some(Reason::RateLimited), None],
             "{report}"
         );
-        let second = &report.attempts()[1];
+        let second = &report.attempts[1];
         assert_eq!(second.delay_source, Some(DelaySource::Gate));
         assert!(second.delay >= Duration::from_millis(60), "{report}");
     }
@@ -103,9 +103,9 @@ async fn a_wait_that_is_longer_than_allowed_is_named_with_its_delay() {
         ..Rules::default()
     };
     for (report, _) in both(rules, &says("hello")).await {
-        assert_eq!(report.stop(), StopReason::ServerDelayTooLong, "{report}");
+        assert_eq!(report.stop, StopReason::ServerDelayTooLong, "{report}");
         assert_eq!(reasons(&report), [Some(Reason::ServerDelayExceedsCap)]);
-        assert_eq!(report.attempts()[0].asked, Some(asked));
+        assert_eq!(report.attempts[0].asked, Some(asked));
     }
 }
 
@@ -117,7 +117,7 @@ async fn an_account_without_money_is_not_asked_again() {
     };
     for (report, body) in both(rules, &says("hello")).await {
         assert_eq!(reasons(&report), [Some(Reason::QuotaExhausted)], "{report}");
-        assert_eq!(report.stop(), StopReason::NotRetryable);
+        assert_eq!(report.stop, StopReason::NotRetryable);
         assert!(body.contains("insufficient_quota"));
     }
 }
@@ -129,10 +129,10 @@ async fn a_prompt_that_is_too_long_is_sent_again_as_far_as_it_fits() {
         ..Rules::default()
     };
     for (report, _) in both(rules, &says(&"x".repeat(8_000))).await {
-        assert_eq!(report.stop(), StopReason::Succeeded, "{report}");
+        assert_eq!(report.stop, StopReason::Succeeded, "{report}");
         assert_eq!(reasons(&report)[0], Some(Reason::ContextLength));
         assert!(
-            report.attempts()[1]
+            report.attempts[1]
                 .cut
                 .is_some_and(|cut| cut.after < cut.before)
         );
@@ -147,7 +147,7 @@ async fn a_stream_that_begins_with_an_error_is_made_again() {
     };
     let mut body = says("hello");
     body["stream"] = json!(true);
-    let quick = |report: &RetryReport| report.attempts()[0].status.unwrap().as_u16();
+    let quick = |report: &RetryReport| report.attempts[0].status.unwrap().as_u16();
     for (report, text) in both(rules, &body).await {
         assert_eq!(
             reasons(&report),

@@ -106,7 +106,7 @@ async fn a_refusal_after_the_last_retry_waits_at_the_gate_too() {
     let answer = client.oneshot(call("a")).await.unwrap();
     assert_eq!(answer.status(), StatusCode::OK);
     let report = answer.extensions().get::<RetryReport>().unwrap();
-    assert_eq!(report.stop(), StopReason::Succeeded);
+    assert_eq!(report.stop, StopReason::Succeeded);
     assert_eq!(server.asked().len(), 4);
 }
 

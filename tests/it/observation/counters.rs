@@ -143,7 +143,7 @@ fn gauges(layer: RetryLayer) -> (Vec<String>, Vec<String>) {
             let server = Script::new().status(503).status(200);
             let call = layer.layer(server).oneshot(request);
             call.now_or_never().unwrap().unwrap();
-            of_reports.push(slot.take().unwrap().budget().unwrap().to_owned());
+            of_reports.push(slot.take().unwrap().budget.as_deref().unwrap().to_owned());
         }
     });
     let labels = measured.into_keys();

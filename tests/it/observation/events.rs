@@ -67,7 +67,7 @@ fn a_delay_that_the_server_asked_for_is_told_as_its_own() {
     };
     let notebook = Notebook::default();
     let report = by_tower(&layer().observer(notebook.clone()), busy());
-    let waited = report.waited();
+    let waited = report.waited;
     assert!(waited >= SECOND * 5 && waited <= SECOND * 6, "{waited:?}");
     let lines = notebook.lines();
     assert_eq!(lines[1], "0ns attempt 1 ends: 503, throttled");
@@ -136,7 +136,7 @@ fn an_invalid_retry_after_is_in_the_event_and_the_report() {
     let listener = Arc::clone(&asked);
     let observer = move |event: &RetryEvent<'_>| match event.kind {
         AttemptEnded(attempt) => listener.lock().unwrap().push(said(attempt)),
-        Stopped(report) => listener.lock().unwrap().push(said(&report.attempts()[0])),
+        Stopped(report) => listener.lock().unwrap().push(said(&report.attempts[0])),
         _ => {}
     };
     let script = || {
@@ -149,13 +149,13 @@ fn an_invalid_retry_after_is_in_the_event_and_the_report() {
     let wanted = [invalid, (None, None), invalid];
     let report = by_tower(&layer().observe(observer.clone()), script());
     assert_eq!(*asked.lock().unwrap(), wanted);
-    assert_eq!(said(&report.attempts()[0]), invalid);
-    assert_eq!(report.attempts()[0].class, Class::Transient);
+    assert_eq!(said(&report.attempts[0]), invalid);
+    assert_eq!(report.attempts[0].class, Class::Transient);
 
     asked.lock().unwrap().clear();
     let report = by_reqwest(middleware().observe(observer), script());
     assert_eq!(*asked.lock().unwrap(), wanted);
-    assert_eq!(report.waited(), SECOND);
+    assert_eq!(report.waited, SECOND);
 }
 
 #[test]

@@ -169,7 +169,7 @@ fn a_warning_says_when_the_server_set_the_delay() {
         .header("retry-after", "5")
         .status(200);
     let (lines, report) = Journal::of(|| by_tower(&layer(), busy));
-    let waited = report.waited().as_millis();
+    let waited = report.waited.as_millis();
     let warning = format!(
         "WARN will retry the request: class=throttled delay_ms={waited} delay_source=server http.request.method=GET \
          http.request.resend_count=1 http.response.status_code=503 max_attempts=5 reach=answered \
@@ -321,7 +321,7 @@ fn a_warning_names_the_type_of_an_unknown_error() {
         slot.take().unwrap()
     });
     let name = std::any::type_name::<std::fmt::Error>();
-    assert_eq!(report.attempts()[0].error_type, Some(name));
+    assert_eq!(report.attempts[0].error_type, Some(name));
     let line = format!("other error of the type {name} after");
     assert!(report.to_string().contains(&line), "{report}");
     let (_, logged) = sorted(lines);

@@ -34,7 +34,7 @@ fn a_function_whose_retries_are_used_up_returns_its_last_error() {
     let runner = runner.idempotent(true).report_to(slot.clone());
     let fail = |attempt: http_retry::Attempt| Err::<(), _>(Failed(attempt.number()));
     assert_eq!(runner.run_blocking(transient, fail), Err(Failed(3)));
-    assert_eq!(slot.take().unwrap().stop(), StopReason::AttemptsExhausted);
+    assert_eq!(slot.take().unwrap().stop, StopReason::AttemptsExhausted);
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn the_policy_judges_the_errors_it_was_taught() {
     assert_eq!(now(runner.run_by_policy(fail_with_number)), Err(Failed(2)));
     let report = slot.take().unwrap();
     assert_eq!(
-        (report.attempt_count(), report.stop()),
+        (report.attempt_count, report.stop),
         (2, StopReason::NotRetryable)
     );
 }
@@ -74,7 +74,7 @@ fn an_error_that_nobody_knows_is_not_repeated() {
     let slot = RetryReport::slot();
     let runner = idempotent(policy()).report_to(slot.clone());
     assert_eq!(now(runner.run_by_policy(fail_with_number)), Err(Failed(1)));
-    assert_eq!(slot.take().unwrap().stop(), StopReason::NotRetryable);
+    assert_eq!(slot.take().unwrap().stop, StopReason::NotRetryable);
 }
 
 fn attempts_by_policy(runner: &Runner, kind: io::ErrorKind) -> usize {

@@ -40,5 +40,5 @@ fn a_runner_inside_a_runner_stands_aside_and_says_so() {
     }));
     assert_eq!(failed, Err(Failed(1)));
     assert_eq!(record.numbers(), [1, 1, 1]);
-    assert_eq!(slot.take().unwrap().stop(), StopReason::Nested);
+    assert_eq!(slot.take().unwrap().stop, StopReason::Nested);
 }

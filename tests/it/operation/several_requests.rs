@@ -25,9 +25,9 @@ fn orders_sent(runner: Runner) -> (usize, StopReason, Reach) {
     let failed = now(runner.run_by_policy(|_| order_and_record(orders.clone())));
     assert_eq!(failed.unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
     let report = slot.take().unwrap();
-    let last = report.attempts().last().unwrap();
+    let last = report.attempts.last().unwrap();
     assert_eq!(last.error, Some(ErrorKind::Connect));
-    (orders.calls().len(), report.stop(), last.reach)
+    (orders.calls().len(), report.stop, last.reach)
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_function_knows_no_more_of_the_requests_before() {
             },
         ));
         assert_eq!((failed, record.numbers()), (Err(Failed(1)), vec![1]));
-        assert_eq!(slot.take().unwrap().stop(), StopReason::RequestsUnknown);
+        assert_eq!(slot.take().unwrap().stop, StopReason::RequestsUnknown);
     }
 }
 
@@ -79,5 +79,5 @@ fn a_report_of_another_request_overrules_the_setting() {
         Err::<(), _>(io::Error::from(io::ErrorKind::ConnectionRefused))
     }));
     assert!(failed.is_err());
-    assert_eq!(slot.take().unwrap().stop(), StopReason::NotIdempotent);
+    assert_eq!(slot.take().unwrap().stop, StopReason::NotIdempotent);
 }

@@ -14,7 +14,7 @@ fn an_attempt_after_the_deadline_is_not_waited_for() {
         .report_to(slot.clone());
     assert_eq!(now(runner.run(transient, fail_with_number)), Err(Failed(2)));
     assert_eq!(runtime.now(), DELAY);
-    assert_eq!(slot.take().unwrap().stop(), StopReason::DeadlineExceeded);
+    assert_eq!(slot.take().unwrap().stop, StopReason::DeadlineExceeded);
 }
 
 #[test]
@@ -94,5 +94,5 @@ fn a_sleep_that_took_too_long_ends_with_the_last_error() {
     assert!((&mut run).now_or_never().is_none());
     runtime.advance(SECOND * 3);
     assert_eq!(run.now_or_never().unwrap(), Err(Failed(1)));
-    assert_eq!(slot.take().unwrap().stop(), StopReason::DeadlineExceeded);
+    assert_eq!(slot.take().unwrap().stop, StopReason::DeadlineExceeded);
 }

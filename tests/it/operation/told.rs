@@ -13,13 +13,13 @@ fn the_report_is_there_whatever_came_of_the_run() {
     assert_eq!(now(runner.run(transient, |_| async { Ok(1) })), Ok(1));
     let report = slot.take().unwrap();
     assert_eq!(
-        (report.attempt_count(), report.stop()),
+        (report.attempt_count, report.stop),
         (1, StopReason::Succeeded)
     );
     assert!(now(runner.run(transient, fail_with_number)).is_err());
     let report = slot.take().unwrap();
-    assert_eq!(report.stop(), StopReason::AttemptsExhausted);
-    assert_eq!((report.attempt_count(), report.waited()), (3, DELAY * 2));
+    assert_eq!(report.stop, StopReason::AttemptsExhausted);
+    assert_eq!((report.attempt_count, report.waited), (3, DELAY * 2));
 }
 
 #[test]
@@ -64,7 +64,10 @@ fn a_report_says_by_what_a_run_stopped() {
         let runner = idempotent(policy).report_to(slot.clone());
         assert!(now(runner.run(transient, fail_with_number)).is_err());
         let report = slot.take().unwrap();
-        assert_eq!((report.attempt_count(), report.stopped_by()), (1, Some(by)));
+        assert_eq!(
+            (report.attempt_count, report.stopped_by.as_deref()),
+            (1, Some(by))
+        );
     }
 }
 
@@ -76,7 +79,7 @@ fn line(event: &RetryEvent<'_>) -> String {
         RetryEventKind::RetryScheduled { retry, delay, .. } => {
             format!("retry {retry} in {delay:?}")
         }
-        RetryEventKind::Stopped(report) => report.stop().to_string(),
+        RetryEventKind::Stopped(report) => report.stop.to_string(),
         _ => "something new".into(),
     };
     format!("{} {:?}: {what}", event.service, event.at)

@@ -16,10 +16,10 @@ async fn two_failures_and_a_success_report_three_attempts() {
     assert_eq!(response.status(), 200);
     let report = report_of(&response);
     assert_eq!(statuses_of(&report), [Some(503), Some(503), Some(200)]);
-    assert_eq!((report.attempt_count(), report.retries()), (3, 2));
-    assert_eq!(report.stop(), StopReason::Succeeded);
-    assert_eq!(report.waited(), SECOND * 2);
-    assert_eq!(report.tokens_left(), Some(Decimal::from(18.1)));
+    assert_eq!((report.attempt_count, report.retries()), (3, 2));
+    assert_eq!(report.stop, StopReason::Succeeded);
+    assert_eq!(report.waited, SECOND * 2);
+    assert_eq!(report.tokens_left, Some(Decimal::from(18.1)));
     assert_eq!(requests(&server).await.len(), 3);
 }
 
@@ -67,9 +67,9 @@ async fn the_server_is_not_asked_again_before_the_time_it_names() {
     let least = SECOND * 7;
     assert!(waited >= least && waited <= least + least / 5, "{waited:?}");
     let report = report_of(&response);
-    assert_eq!(report.attempts()[0].class, Class::Throttled);
-    assert_eq!(report.attempts()[0].asked, Some(least));
-    assert_eq!(report.attempts()[1].delay_source, Some(DelaySource::Server));
+    assert_eq!(report.attempts[0].class, Class::Throttled);
+    assert_eq!(report.attempts[0].asked, Some(least));
+    assert_eq!(report.attempts[1].delay_source, Some(DelaySource::Server));
 }
 
 #[tokio::test]
@@ -79,7 +79,7 @@ async fn a_retry_after_date_is_measured_by_its_response() {
         .insert_header("retry-after", "Fri, 31 Dec 1999 23:59:30 GMT");
     let server = answering([busy, ResponseTemplate::new(200)]).await;
     let response = client(retries(4)).get(server.uri()).send().await.unwrap();
-    let asked = report_of(&response).attempts()[0].asked;
+    let asked = report_of(&response).attempts[0].asked;
     assert_eq!(asked, Some(SECOND * 30));
 }
 
@@ -89,9 +89,9 @@ async fn a_retry_after_that_is_not_valid_is_ignored() {
     let server = answering([busy, ResponseTemplate::new(200)]).await;
     let response = client(retries(4)).get(server.uri()).send().await.unwrap();
     let report = report_of(&response);
-    assert_eq!(report.attempts()[0].asked, None);
-    assert!(report.attempts()[0].unreadable().eq(["retry-after"]));
-    assert_eq!(report.waited(), SECOND);
+    assert_eq!(report.attempts[0].asked, None);
+    assert!(report.attempts[0].unreadable().eq(["retry-after"]));
+    assert_eq!(report.waited, SECOND);
 }
 
 #[tokio::test]
@@ -103,7 +103,7 @@ async fn a_server_that_asks_for_too_long_is_not_waited_for() {
     let response = client.get(server.uri()).send().await.unwrap();
 
     assert_eq!(response.headers()["retry-after"], "3600");
-    assert_eq!(report_of(&response).stop(), StopReason::ServerDelayTooLong);
+    assert_eq!(report_of(&response).stop, StopReason::ServerDelayTooLong);
     assert_eq!(requests(&server).await.len(), 1);
     assert!(runtime.sleeps().is_empty());
 }
@@ -149,7 +149,7 @@ async fn an_answer_that_repeating_cannot_help_comes_at_once() {
         let server = answering_statuses([status]).await;
         let response = client(retries(4)).get(server.uri()).send().await.unwrap();
         assert_eq!(response.status(), status);
-        assert_eq!(report_of(&response).stop(), StopReason::NotRetryable);
+        assert_eq!(report_of(&response).stop, StopReason::NotRetryable);
         assert_eq!(requests(&server).await.len(), 1);
     }
 }
@@ -183,7 +183,7 @@ async fn the_last_answer_comes_back_as_it_was() {
     let wanted = whole(plain_client().get(&url).send().await.unwrap()).await;
 
     let last = client(retries(1)).get(&url).send().await.unwrap();
-    assert_eq!(report_of(&last).stop(), StopReason::AttemptsExhausted);
+    assert_eq!(report_of(&last).stop, StopReason::AttemptsExhausted);
     assert_eq!(last.status(), 502);
     assert!(last.error_for_status_ref().unwrap_err().is_status());
     assert_eq!(whole(last).await, wanted);
@@ -199,8 +199,8 @@ async fn without_tokens_the_answer_comes_at_once() {
     let empty = RetryBudget::builder().initial(0).build().unwrap();
     let client = client(retries(4).budget(empty));
     let response = client.get(server.uri()).send().await.unwrap();
-    assert_eq!(report_of(&response).stop(), StopReason::BudgetExhausted);
-    assert_eq!(report_of(&response).tokens_left(), Some(Decimal::from(0)));
+    assert_eq!(report_of(&response).stop, StopReason::BudgetExhausted);
+    assert_eq!(report_of(&response).tokens_left, Some(Decimal::from(0)));
     assert_eq!(requests(&server).await.len(), 1);
     assert_eq!(response.text().await.unwrap(), "sorry");
 }
@@ -239,9 +239,9 @@ async fn an_answer_read_before_time_ran_out_comes_back_whole() {
         .drain_before_retry(1024, LONGEST_DRAIN);
     let last = client(retries).get(&url).send().await.unwrap();
     let report = report_of(&last);
-    assert_eq!(report.stop(), StopReason::DeadlineExceeded);
+    assert_eq!(report.stop, StopReason::DeadlineExceeded);
     assert_eq!(
-        (report.attempt_count(), report.tokens_left()),
+        (report.attempt_count, report.tokens_left),
         (1, Some(Decimal::from(20)))
     );
     assert_eq!(whole(last).await, wanted);

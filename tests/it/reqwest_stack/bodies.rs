@@ -42,7 +42,7 @@ async fn a_stream_over_its_limit_is_sent_once_whatever_the_answer() {
             .body(stream());
         let response = request.send().await.unwrap();
         assert_eq!(response.status(), status);
-        assert_eq!(report_of(&response).stop(), StopReason::BodyNotReplayable);
+        assert_eq!(report_of(&response).stop, StopReason::BodyNotReplayable);
         let [only] = &requests(&server).await[..] else {
             panic!("one request");
         };
@@ -105,6 +105,6 @@ async fn a_stream_that_fails_by_itself_is_the_callers_error() {
     let error = request.send().await.unwrap_err();
     assert!(matches!(error, reqwest_middleware::Error::Reqwest(_)));
     let report = slot.take().unwrap();
-    assert_eq!(report.attempts()[0].error, Some(ErrorKind::Body));
-    assert_eq!(report.stop(), StopReason::NotRetryable);
+    assert_eq!(report.attempts[0].error, Some(ErrorKind::Body));
+    assert_eq!(report.stop, StopReason::NotRetryable);
 }

@@ -45,7 +45,7 @@ async fn a_redirected_post_is_sent_once() {
         .await
         .unwrap();
     assert_eq!(response.status(), 429);
-    assert_eq!(report_of(&response).stop(), StopReason::NotIdempotent);
+    assert_eq!(report_of(&response).stop, StopReason::NotIdempotent);
     let posts = requests(&server).await.into_iter();
     assert_eq!(posts.filter(|request| request.method == "POST").count(), 1);
 }
@@ -88,7 +88,7 @@ async fn a_redirected_post_is_sent_once_whatever_was_said() {
     let client = client(Policy::default(), retries().redirects_off());
     let order = client.post(format!("{}/said-off", server.uri()));
     let response = order.body("order").send().await.unwrap();
-    assert_eq!(report_of(&response).stop(), StopReason::NotIdempotent);
+    assert_eq!(report_of(&response).stop, StopReason::NotIdempotent);
 }
 
 #[tokio::test]

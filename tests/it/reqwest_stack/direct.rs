@@ -34,7 +34,7 @@ async fn the_layer_on_a_client_leaves_the_last_answer_as_it_was() {
     let sorry = ResponseTemplate::new(502).set_body_string("sorry");
     let server = answering([sorry]).await;
     let last = send(&layer(1), Method::GET, &server.uri()).await.unwrap();
-    assert_eq!(report_of(&last).stop(), StopReason::AttemptsExhausted);
+    assert_eq!(report_of(&last).stop, StopReason::AttemptsExhausted);
     assert_eq!(last.text().await.unwrap(), "sorry");
 }
 

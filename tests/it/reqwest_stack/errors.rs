@@ -28,9 +28,9 @@ async fn a_refused_connection_stays_the_error_it_was() {
     assert_eq!(error.url().unwrap().as_str(), url);
 
     let report = slot.take().unwrap();
-    assert_eq!(report.stop(), StopReason::AttemptsExhausted);
-    assert_eq!(report.attempt_count(), 3);
-    for attempt in report.attempts() {
+    assert_eq!(report.stop, StopReason::AttemptsExhausted);
+    assert_eq!(report.attempt_count, 3);
+    for attempt in &report.attempts {
         assert_eq!(
             (attempt.status, attempt.error),
             (None, Some(ErrorKind::Connect))
@@ -75,9 +75,9 @@ async fn a_request_that_cannot_be_sent_is_tried_once() {
     assert!(error.is_builder());
     assert_eq!(error.url().unwrap().as_str(), "ftp://127.0.0.1/a");
     let report = slot.take().unwrap();
-    assert_eq!(report.attempt_count(), 1);
-    assert_eq!(report.attempts()[0].error, Some(ErrorKind::Request));
-    assert_eq!(report.stop(), StopReason::NotRetryable);
+    assert_eq!(report.attempt_count, 1);
+    assert_eq!(report.attempts[0].error, Some(ErrorKind::Request));
+    assert_eq!(report.stop, StopReason::NotRetryable);
 }
 
 #[tokio::test]
@@ -95,8 +95,8 @@ async fn a_cut_connection_retries_a_get_and_ends_a_post() {
 
     let response = client.get(&server.url).send().await.unwrap();
     let report = report_of(&response);
-    assert_eq!(report.attempts()[0].error, Some(ErrorKind::Incomplete));
-    assert_eq!(report.attempts()[0].reach, Reach::Ambiguous);
+    assert_eq!(report.attempts[0].error, Some(ErrorKind::Incomplete));
+    assert_eq!(report.attempts[0].reach, Reach::Ambiguous);
     assert_eq!(server.other_requests().len(), 2);
 }
 
@@ -113,7 +113,7 @@ async fn a_time_limit_of_reqwest_itself_stays_the_error_it_was() {
     assert_eq!(error.url().unwrap().as_str(), server.url);
     let report = slot.take().unwrap();
     let kinds: Vec<_> = report
-        .attempts()
+        .attempts
         .iter()
         .map(|attempt| attempt.error)
         .collect();
@@ -145,8 +145,8 @@ async fn a_name_that_is_not_known_is_asked_for_again() {
         .unwrap_err();
     assert!(reqwest_error(error).is_connect());
     let report = slot.take().unwrap();
-    assert_eq!(report.attempts()[2].error, Some(ErrorKind::Dns));
-    assert_eq!(report.attempts()[2].reach, Reach::Unsent);
+    assert_eq!(report.attempts[2].error, Some(ErrorKind::Dns));
+    assert_eq!(report.attempts[2].reach, Reach::Unsent);
 }
 
 /// Fails before anything is sent, and says by which error.
@@ -186,7 +186,7 @@ async fn attempts_without_ticket(policy: RetryPolicy) -> u32 {
         Error::Middleware(error) => assert_eq!(error.downcast_ref(), Some(&NoTicket(7))),
         error => panic!("another error: {error:?}"),
     }
-    slot.take().unwrap().attempt_count()
+    slot.take().unwrap().attempt_count
 }
 
 #[tokio::test]

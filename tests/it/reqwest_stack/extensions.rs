@@ -150,7 +150,7 @@ async fn attempts_with(own: RetryOverride, method: Method, status: u16) -> [(u32
     let request = Sent::new(method, server.uri().parse().unwrap());
     let executed = client.execute_with_extensions(request, &mut extensions);
     let reports = [report_of(&sent), report_of(&executed.await.unwrap())];
-    reports.map(|report| (report.attempt_count(), report.stop()))
+    reports.map(|report| (report.attempt_count, report.stop))
 }
 
 #[tokio::test]
@@ -196,7 +196,7 @@ async fn a_slot_has_the_report_of_a_success_too() {
     request.with_extension(slot.clone()).send().await.unwrap();
     let report = slot.take().unwrap();
     assert_eq!(
-        (report.attempt_count(), report.stop()),
+        (report.attempt_count, report.stop),
         (1, StopReason::Succeeded)
     );
 }

@@ -43,10 +43,10 @@ async fn an_attempt_without_an_answer_is_cut_and_another_one_made() {
     let response = call.await.unwrap().unwrap();
     let report = report_of(&response);
     assert_eq!(statuses_of(&report), [None, Some(200)]);
-    assert_eq!(report.attempts()[0].error, Some(ErrorKind::Timeout));
-    assert_eq!(report.attempts()[0].took, SECOND * 10);
+    assert_eq!(report.attempts[0].error, Some(ErrorKind::Timeout));
+    assert_eq!(report.attempts[0].took, SECOND * 10);
     assert_eq!(
-        report.tokens_left(),
+        report.tokens_left,
         Some(Decimal::from(18.1)),
         "a retry after a timeout costs two"
     );
@@ -73,8 +73,8 @@ async fn the_last_attempt_that_is_cut_is_an_attempt_timeout() {
     let timeout = inner.downcast_ref::<AttemptTimeout>().unwrap();
     assert_eq!(timeout.after(), SECOND * 10);
     let report = slot.take().unwrap();
-    assert_eq!(report.stop(), StopReason::AttemptsExhausted);
-    assert_eq!(report.attempt_count(), 2);
+    assert_eq!(report.stop, StopReason::AttemptsExhausted);
+    assert_eq!(report.attempt_count, 2);
 }
 
 #[tokio::test]
@@ -103,7 +103,7 @@ async fn a_deadline_cuts_the_attempt_that_runs_into_it() {
     let error = end_of(call, &mut server).await.unwrap_err();
     assert!(AttemptTimeout::is(&error));
     let report = slot.take().unwrap();
-    assert_eq!(report.stop(), StopReason::DeadlineExceeded);
+    assert_eq!(report.stop, StopReason::DeadlineExceeded);
     assert_eq!(statuses_of(&report), [Some(503), None]);
 }
 
@@ -115,7 +115,7 @@ async fn nobody_waits_for_a_retry_that_comes_after_the_deadline() {
     let retries = of_policy(policy.build().unwrap()).runtime(clock.clone());
     let last = client(retries).get(&server.url).send().await.unwrap();
     assert_eq!(last.status(), 503);
-    assert_eq!(report_of(&last).stop(), StopReason::DeadlineExceeded);
+    assert_eq!(report_of(&last).stop, StopReason::DeadlineExceeded);
     assert_eq!(server.other_requests().len(), 1);
     assert!(clock.sleeps().is_empty());
 }

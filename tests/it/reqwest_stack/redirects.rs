@@ -33,8 +33,8 @@ async fn a_post_that_was_redirected_to_a_busy_page_is_not_repeated() {
     assert_eq!(response.status(), 429);
     assert_eq!(response.url().path(), "/receipt");
     let report = report_of(&response);
-    assert_eq!(report.stop(), StopReason::NotIdempotent);
-    assert_eq!(report.attempts()[0].reach, Reach::Answered);
+    assert_eq!(report.stop, StopReason::NotIdempotent);
+    assert_eq!(report.attempts[0].reach, Reach::Answered);
     assert_eq!(orders(&server).await, 1);
 }
 
@@ -65,8 +65,8 @@ async fn no_classifier_takes_back_a_redirected_posts_processing() {
     cases.push((own, ResponseTemplate::new(503)));
     for (policy, page) in cases {
         let (report, orders) = order_with_receipt(policy, page).await;
-        assert_eq!(report.stop(), StopReason::NotIdempotent, "{report}");
-        assert_eq!(report.attempts()[0].reach, Reach::Answered, "{report}");
+        assert_eq!(report.stop, StopReason::NotIdempotent, "{report}");
+        assert_eq!(report.attempts[0].reach, Reach::Answered, "{report}");
         assert_eq!(orders, 1, "{report}");
     }
 }
@@ -116,6 +116,6 @@ async fn a_redirect_that_goes_round_in_circles_is_tried_once() {
     let error = round.send().await.unwrap_err();
     assert!(error.is_redirect() && !error.is_middleware());
     let report = slot.take().unwrap();
-    assert_eq!(report.attempt_count(), 1);
-    assert_eq!(report.attempts()[0].error, Some(ErrorKind::Redirect));
+    assert_eq!(report.attempt_count, 1);
+    assert_eq!(report.attempts[0].error, Some(ErrorKind::Redirect));
 }

@@ -23,7 +23,7 @@ async fn order(client: &ClientWithMiddleware) -> (u16, StopReason) {
     let request = client.post("http://api.example/orders").body("order");
     let response = request.with_extension(slot.clone()).send().await;
     let status = response.map_or(0, |response| response.status().as_u16());
-    (status, slot.take().unwrap().stop())
+    (status, slot.take().unwrap().stop)
 }
 
 #[tokio::test]

@@ -23,7 +23,7 @@ fn an_attempt_is_cut_short_when_a_retry_follows() {
     stack.next_retry(&mut call);
     stack.answer(text(200, "done"));
     let response = call.end().unwrap();
-    let first = &report(&response).attempts()[0];
+    let first = &report(&response).attempts[0];
     assert_eq!(
         (first.error, first.took),
         (Some(ErrorKind::Timeout), SECOND)
@@ -83,8 +83,8 @@ fn the_last_attempt_is_cut_short_too() {
     assert_eq!(timeout.after(), SECOND);
     assert_eq!(error.to_string(), "no response head within 1s on attempt 2");
     let report = slot.take().unwrap();
-    assert_eq!(report.stop(), StopReason::AttemptsExhausted);
-    assert_eq!(report.attempts()[1].error, Some(ErrorKind::Timeout));
+    assert_eq!(report.stop, StopReason::AttemptsExhausted);
+    assert_eq!(report.attempts[1].error, Some(ErrorKind::Timeout));
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_post_that_was_cut_short_is_not_repeated() {
     let call = stack.start(request);
     stack.runtime.advance(SECOND);
     assert!(AttemptTimeout::is(&*call.end().unwrap_err()));
-    assert_eq!(slot.take().unwrap().stop(), StopReason::NotIdempotent);
+    assert_eq!(slot.take().unwrap().stop, StopReason::NotIdempotent);
 }
 
 #[test]
@@ -131,8 +131,8 @@ fn with_unchanged_errors_the_last_attempt_runs_to_its_end() {
         stack.answer(status(status_of_last));
         assert_eq!(call.end().unwrap().status(), status_of_last);
         let report = slot.take().unwrap();
-        assert_eq!(report.stop(), why);
-        assert_eq!(report.attempts()[0].took, SECOND * 60);
+        assert_eq!(report.stop, why);
+        assert_eq!(report.attempts[0].took, SECOND * 60);
     }
 }
 
@@ -156,7 +156,7 @@ fn with_unchanged_errors_a_late_post_runs_to_its_end() {
     assert!(call.is_pending());
     stack.answer(status(503));
     let response = call.end().unwrap();
-    assert_eq!(report(&response).stop(), StopReason::NotIdempotent);
+    assert_eq!(report(&response).stop, StopReason::NotIdempotent);
     assert!(stack.is_idle());
 }
 
@@ -168,7 +168,7 @@ fn without_a_token_a_timed_out_attempt_is_cut_and_not_repeated() {
     let call = stack.start(request);
     stack.runtime.advance(SECOND);
     assert!(AttemptTimeout::is(&*call.end().unwrap_err()));
-    assert_eq!(slot.take().unwrap().stop(), StopReason::BudgetExhausted);
+    assert_eq!(slot.take().unwrap().stop, StopReason::BudgetExhausted);
 }
 
 #[test]
@@ -222,6 +222,6 @@ fn an_error_of_anyhow_is_read_and_comes_back_as_what_it_holds() {
     let error = service.oneshot(request).now_or_never().unwrap();
     assert!(error.unwrap_err().is::<io::Error>());
     let report = slot.take().unwrap();
-    assert_eq!(report.attempts()[0].error, Some(ErrorKind::Reset));
-    assert_eq!(report.attempt_count(), 2);
+    assert_eq!(report.attempts[0].error, Some(ErrorKind::Reset));
+    assert_eq!(report.attempt_count, 2);
 }

@@ -54,7 +54,7 @@ fn the_report_says_that_a_stream_cannot_be_sent_twice() {
             let sent = layer().layer(client.clone()).oneshot(request);
             let response = sent.now_or_never().unwrap().unwrap();
             assert_eq!(client.calls().len(), 1);
-            assert_eq!(report(&response).stop(), StopReason::BodyNotReplayable);
+            assert_eq!(report(&response).stop, StopReason::BodyNotReplayable);
             assert_eq!(body_of(response), "sorry");
         }
     }

@@ -12,13 +12,13 @@ fn services_that_share_a_budget_empty_it_together() {
     let client = Script::new().status(503).body("sorry");
     let send = || sent_through(layer().budget(budget.clone()), &client, get()).unwrap();
     let first = send();
-    assert_eq!(report(&first).stop(), StopReason::AttemptsExhausted);
+    assert_eq!(report(&first).stop, StopReason::AttemptsExhausted);
     let second = send();
-    assert_eq!(report(&second).stop(), StopReason::BudgetExhausted);
-    assert_eq!(report(&second).attempt_count(), 2);
+    assert_eq!(report(&second).stop, StopReason::BudgetExhausted);
+    assert_eq!(report(&second).attempt_count, 2);
     let third = send();
-    assert_eq!(report(&third).attempt_count(), 1);
-    assert_eq!(report(&third).tokens_left().unwrap().to_string(), "0");
+    assert_eq!(report(&third).attempt_count, 1);
+    assert_eq!(report(&third).tokens_left.unwrap().to_string(), "0");
     assert_eq!(body_of(third), "sorry");
 }
 
@@ -28,7 +28,7 @@ fn services_of_different_layers_have_different_budgets() {
     for _ in 0..2 {
         let client = Script::new().status(503);
         let response = sent_through(patient(), &client, get()).unwrap();
-        assert_eq!(report(&response).stop(), StopReason::BudgetExhausted);
+        assert_eq!(report(&response).stop, StopReason::BudgetExhausted);
         assert_eq!(client.calls().len(), 21);
     }
 }
@@ -39,7 +39,7 @@ fn services_of_one_layer_share_its_budget() {
     for calls in [21, 1] {
         let client = Script::new().status(503);
         let response = sent_through(layer.clone(), &client, get()).unwrap();
-        assert_eq!(report(&response).stop(), StopReason::BudgetExhausted);
+        assert_eq!(report(&response).stop, StopReason::BudgetExhausted);
         assert_eq!(client.calls().len(), calls);
     }
 }
@@ -87,7 +87,7 @@ fn without_a_budget_every_planned_retry_is_sent() {
     let layer = RetryLayer::new(policy).budget(RetryBudget::unlimited());
     let response = sent_through(layer, &client, get()).unwrap();
     assert_eq!(client.calls().len(), 101);
-    assert_eq!(report(&response).tokens_left(), None);
+    assert_eq!(report(&response).tokens_left, None);
 }
 
 /// What is left of five tokens, where a success brings half a one.

@@ -115,7 +115,7 @@ async fn a_reqwest_client_is_a_service_to_retry_on() {
     let sent = service.ready().await.unwrap().call(request);
     let response: reqwest::Response = sent.await.unwrap();
     let report = response.extensions().get::<RetryReport>().unwrap();
-    assert_eq!(report.attempt_count(), 2);
+    assert_eq!(report.attempt_count, 2);
     assert_eq!(response.url().path(), "/a");
     assert_eq!(response.text().await.unwrap(), "done");
     assert_eq!(server.received_requests().await.unwrap().len(), 2);

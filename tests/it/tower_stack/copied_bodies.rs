@@ -75,7 +75,7 @@ fn sent(copies: usize) -> (usize, usize, StopReason) {
     let service = layer().copy_value(Copies::try_clone).layer(server);
     let answer = service.oneshot(request(body)).now_or_never();
     let answer = answer.unwrap().unwrap();
-    let stop = report(&answer).stop();
+    let stop = report(&answer).stop;
     assert_eq!(body_of(answer), "no room");
     (attempts.load(Relaxed), left.load(Relaxed), stop)
 }

@@ -13,8 +13,8 @@ fn a_retry_after_the_deadline_is_not_waited_for() {
     let mut stack = Stack::new(policy().deadline(DELAY));
     let call = stack.answered(get(), text(503, "sorry"));
     let response = call.end().unwrap();
-    assert_eq!(report(&response).stop(), StopReason::DeadlineExceeded);
-    assert_eq!(report(&response).waited(), Duration::ZERO);
+    assert_eq!(report(&response).stop, StopReason::DeadlineExceeded);
+    assert_eq!(report(&response).waited, Duration::ZERO);
     assert_eq!(body_of(response), "sorry");
     assert_eq!(stack.tokens(), TOKENS);
 }
@@ -27,7 +27,7 @@ fn the_deadline_counts_from_the_start_of_the_first_attempt() {
     assert!(call.is_pending());
     stack.answer(status(503));
     let response = call.end().unwrap();
-    assert_eq!(report(&response).stop(), StopReason::DeadlineExceeded);
+    assert_eq!(report(&response).stop, StopReason::DeadlineExceeded);
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn a_delay_that_took_too_long_ends_with_the_last_answer() {
     assert!(call.is_pending());
     stack.runtime.advance(DEADLINE);
     let response = call.end().unwrap();
-    assert_eq!(report(&response).stop(), StopReason::DeadlineExceeded);
+    assert_eq!(report(&response).stop, StopReason::DeadlineExceeded);
     assert_eq!(body_of(response), "sorry");
     assert!(stack.is_idle());
     assert_eq!(stack.tokens(), TOKENS);
@@ -64,7 +64,7 @@ fn readiness_is_waited_for_no_longer_than_the_deadline() {
     stack.next_retry(&mut call);
     stack.runtime.advance(DEADLINE - DELAY);
     let response = call.end().unwrap();
-    assert_eq!(report(&response).stop(), StopReason::DeadlineExceeded);
+    assert_eq!(report(&response).stop, StopReason::DeadlineExceeded);
     assert_eq!(body_of(response), "sorry");
     assert_eq!(stack.tokens(), TOKENS);
 }
@@ -79,7 +79,7 @@ fn a_failed_body_is_read_no_longer_than_the_deadline() {
     stack.runtime.advance(DEADLINE);
     let response = call.end().unwrap();
     assert_eq!(response.status(), 503);
-    assert_eq!(report(&response).stop(), StopReason::DeadlineExceeded);
+    assert_eq!(report(&response).stop, StopReason::DeadlineExceeded);
     assert_eq!(stack.tokens(), TOKENS);
 }
 
@@ -98,7 +98,7 @@ fn a_response_over_the_drain_limit_comes_back_at_the_deadline() {
         assert!(call.is_pending());
         stack.runtime.advance(DEADLINE);
         assert_eq!(body_of(call.end().unwrap()), "sorry");
-        assert_eq!(slot.take().unwrap().stop(), StopReason::DeadlineExceeded);
+        assert_eq!(slot.take().unwrap().stop, StopReason::DeadlineExceeded);
         assert!(stack.is_idle());
         assert_eq!(stack.tokens(), TOKENS);
 

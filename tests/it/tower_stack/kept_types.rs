@@ -28,7 +28,7 @@ fn a_success_after_failures_has_the_inner_type() {
     let responses = [(503, "one"), (503, "two"), (200, "three")];
     let responses = responses.map(|(status, body)| text(status, body));
     let response = answered(policy(), responses.into());
-    assert_eq!(report(&response).attempts().len(), 3);
+    assert_eq!(report(&response).attempts.len(), 3);
     assert_eq!(body_of(response), "three");
 }
 
@@ -36,7 +36,7 @@ fn a_success_after_failures_has_the_inner_type() {
 fn the_last_failure_comes_back_whole() {
     let responses = ["one", "two", "three"].map(|body| text(503, body));
     let response = answered(policy(), responses.into());
-    assert_eq!(report(&response).stop(), StopReason::AttemptsExhausted);
+    assert_eq!(report(&response).stop, StopReason::AttemptsExhausted);
     assert_eq!(body_of(response), "three");
     let refused = answered(policy(), vec![text(400, "no")]);
     assert_eq!(body_of(refused), "no");

@@ -74,7 +74,7 @@ fn a_service_with_an_rc_is_retried_on_its_thread() {
     let service = layer.unchanged_errors().layer(server(&calls));
     let answer = in_a_local_set(service.oneshot(put())).unwrap();
     assert_eq!((answer.status().as_u16(), calls.get()), (200, 3));
-    assert_eq!(report(&answer).attempt_count(), 3);
+    assert_eq!(report(&answer).attempt_count, 3);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_local_service_has_the_same_settings_and_limits() {
     let request = http::Request::put("http://api.example/a").body(vec![1]);
     let answer = in_a_local_set(layer.layer(server).oneshot(request.unwrap())).unwrap();
     assert_eq!(calls.get(), 2);
-    assert_eq!(report(&answer).stop(), StopReason::BudgetExhausted);
+    assert_eq!(report(&answer).stop, StopReason::BudgetExhausted);
     assert_eq!(budget.available(Duration::ZERO), 0);
 }
 

@@ -22,7 +22,7 @@ fn a_post_is_not_repeated_if_it_may_be_processed() {
 fn the_report_says_why_a_post_is_not_repeated() {
     let client = Script::new().status(500).body("sorry");
     let response = sent_through(layer(), &client, post()).unwrap();
-    assert_eq!(report(&response).stop(), StopReason::NotIdempotent);
+    assert_eq!(report(&response).stop, StopReason::NotIdempotent);
     assert_eq!(body_of(response), "sorry");
 }
 

@@ -19,8 +19,8 @@ fn an_inner_layer_stands_aside() {
             .service(client.clone());
         let response = service.oneshot(request).now_or_never().unwrap().unwrap();
         assert_eq!(client.calls().len(), 3);
-        assert_eq!(report(&response).attempt_count(), 3);
-        assert_eq!(report(&response).stop(), StopReason::AttemptsExhausted);
+        assert_eq!(report(&response).attempt_count, 3);
+        assert_eq!(report(&response).stop, StopReason::AttemptsExhausted);
     }
 }
 
@@ -100,7 +100,7 @@ fn calls_beside_each_other_are_not_inside_of_each_other() {
     stack.next_retry(&mut second);
     stack.answer(status(200));
     let response = second.end().unwrap();
-    assert_eq!(report(&response).attempt_count(), 2);
+    assert_eq!(report(&response).attempt_count, 2);
 }
 
 #[tokio::test]

@@ -70,8 +70,8 @@ fn without_readiness_the_last_response_comes_back_whole() {
     let response = call.end().unwrap();
     assert_eq!(response.status(), 503);
     assert_eq!(response.headers()["retry-after"], "2");
-    assert_eq!(report(&response).stop(), StopReason::NotReady);
-    assert_eq!(report(&response).attempt_count(), 1);
+    assert_eq!(report(&response).stop, StopReason::NotReady);
+    assert_eq!(report(&response).attempt_count, 1);
     assert_eq!(body_of(response), "later");
     assert!(stack.is_idle());
     assert_eq!(stack.tokens(), TOKENS);
@@ -89,7 +89,7 @@ fn without_readiness_for_a_retry_the_last_error_comes_back() {
     let error = call.end().unwrap_err();
     let error = error.downcast_ref::<io::Error>().unwrap();
     assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
-    assert_eq!(slot.take().unwrap().stop(), StopReason::NotReady);
+    assert_eq!(slot.take().unwrap().stop, StopReason::NotReady);
     assert_eq!(stack.tokens(), TOKENS);
 }
 
@@ -102,7 +102,7 @@ fn where_the_body_was_cut_off_the_readiness_error_comes_back() {
     stack.server.send_error("closing");
     stack.runtime.advance(DELAY);
     assert_eq!(call.end().unwrap_err().to_string(), "closing");
-    assert_eq!(slot.take().unwrap().stop(), StopReason::NotReady);
+    assert_eq!(slot.take().unwrap().stop, StopReason::NotReady);
     assert_eq!(stack.tokens(), TOKENS);
 }
 

@@ -46,7 +46,7 @@ fn sent(
     let service = layer.clone().record_body(wrap).layer(server);
     let request = http::Request::put("http://api.example/a").body(body());
     let answer = service.oneshot(request.unwrap()).now_or_never();
-    let stop = report(&answer.unwrap().unwrap()).stop();
+    let stop = report(&answer.unwrap().unwrap()).stop;
     let received = received.lock().unwrap().clone();
     (received, stop)
 }

@@ -32,9 +32,9 @@ fn a_slot_is_filled_on_a_success_at_once() {
     let sent = send(&Script::new().status(200), request);
     assert!(sent.unwrap().extensions().get::<RetryReport>().is_none());
     let report = slot.take().unwrap();
-    assert_eq!((report.attempt_count(), report.retries()), (1, 0));
-    assert_eq!(report.stop(), StopReason::Succeeded);
-    assert_eq!(report.attempts()[0].class, Class::Success);
+    assert_eq!((report.attempt_count, report.retries()), (1, 0));
+    assert_eq!(report.stop, StopReason::Succeeded);
+    assert_eq!(report.attempts[0].class, Class::Success);
 }
 
 #[test]
@@ -45,9 +45,9 @@ fn a_slot_is_filled_when_the_call_fails() {
     let error = error.downcast_ref::<io::Error>().unwrap();
     assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
     let report = slot.take().unwrap();
-    assert_eq!(report.stop(), StopReason::AttemptsExhausted);
-    assert_eq!(report.attempt_count(), 3);
-    for attempt in report.attempts() {
+    assert_eq!(report.stop, StopReason::AttemptsExhausted);
+    assert_eq!(report.attempt_count, 3);
+    for attempt in &report.attempts {
         assert_eq!(attempt.error, Some(ErrorKind::Connect));
         assert_eq!(attempt.reach, Reach::Unsent);
     }
@@ -82,10 +82,10 @@ fn a_report_tells_every_attempt_and_every_wait() {
     stack.answer(status(200));
     let response = call.end().unwrap();
     let report = report(&response);
-    assert_eq!(report.stop(), StopReason::Succeeded);
-    assert_eq!(report.waited(), DELAY * 2);
-    assert_eq!(report.tokens_left().unwrap().to_string(), "3");
-    let told = report.attempts().iter();
+    assert_eq!(report.stop, StopReason::Succeeded);
+    assert_eq!(report.waited, DELAY * 2);
+    assert_eq!(report.tokens_left.unwrap().to_string(), "3");
+    let told = report.attempts.iter();
     let told = told.map(|told| {
         (
             told.number,
@@ -100,15 +100,15 @@ fn a_report_tells_every_attempt_and_every_wait() {
         (2, None, SECOND + DELAY, DELAY),
         (3, Some(200), SECOND + DELAY * 2, DELAY),
     ]));
-    let sources = report.attempts().iter().map(|told| told.delay_source);
+    let sources = report.attempts.iter().map(|told| told.delay_source);
     assert!(sources.eq([None, Some(DelaySource::Own), Some(DelaySource::Own)]));
 }
 
 #[test]
 fn an_answer_that_is_not_worth_repeating_carries_its_report() {
     let response = send(&Script::new().status(404), get()).unwrap();
-    assert_eq!(report(&response).stop(), StopReason::NotRetryable);
-    assert_eq!(report(&response).attempts()[0].class, Class::Permanent);
+    assert_eq!(report(&response).stop, StopReason::NotRetryable);
+    assert_eq!(report(&response).attempts[0].class, Class::Permanent);
 }
 
 #[test]

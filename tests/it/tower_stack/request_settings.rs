@@ -120,5 +120,5 @@ fn outcome_of(request: Request) -> (usize, StopReason) {
 fn outcome_through(layer: RetryLayer, request: Request) -> (usize, StopReason) {
     let client = Script::new().status(503);
     let response = sent_through(layer, &client, request).unwrap();
-    (client.calls().len(), report(&response).stop())
+    (client.calls().len(), report(&response).stop)
 }

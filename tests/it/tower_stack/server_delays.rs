@@ -39,7 +39,7 @@ fn the_policys_own_delay_stands_where_the_server_asks_for_less() {
     assert!(call.is_pending());
     stack.answer(status(200));
     let response = call.end().unwrap();
-    let retry = &report(&response).attempts()[1];
+    let retry = &report(&response).attempts[1];
     assert_eq!(retry.delay_source, Some(DelaySource::Own));
     assert!(retry.delay >= DELAY);
 }
@@ -53,7 +53,7 @@ fn the_report_tells_what_the_server_asked_for() {
     assert!(call.is_pending());
     stack.answer(status(200));
     let response = call.end().unwrap();
-    let [first, second] = report(&response).attempts() else {
+    let [first, second] = &report(&response).attempts[..] else {
         panic!("two attempts")
     };
     assert_eq!(first.asked, Some(SECOND * 7));
@@ -66,7 +66,7 @@ fn a_server_that_asks_for_too_much_is_not_asked_again() {
     let call = stack.answered(get(), asking(429, "11"));
     let response = call.end().unwrap();
     assert_eq!(response.headers()["retry-after"], "11");
-    assert_eq!(report(&response).stop(), StopReason::ServerDelayTooLong);
+    assert_eq!(report(&response).stop, StopReason::ServerDelayTooLong);
     assert_eq!(body_of(response), "later");
     assert_eq!(stack.tokens(), TOKENS);
 }
@@ -87,7 +87,7 @@ fn a_wish_beyond_the_deadline_is_not_waited_for() {
     let mut stack = Stack::new(policy().deadline(SECOND * 10));
     let call = stack.answered(get(), asking(503, "10"));
     let response = call.end().unwrap();
-    assert_eq!(report(&response).stop(), StopReason::DeadlineExceeded);
+    assert_eq!(report(&response).stop, StopReason::DeadlineExceeded);
 }
 
 /// How long a background client sleeps when it is asked for so many seconds.
@@ -117,7 +117,7 @@ fn a_server_that_closes_idle_connections_is_not_waited_for() {
         assert!(call.is_pending());
         stack.answer(status(200));
         let response = call.end().unwrap();
-        let retry = &report(&response).attempts()[1];
+        let retry = &report(&response).attempts[1];
         assert_eq!(retry.delay.is_zero(), wait.is_zero(), "{retry:?}");
         assert_eq!(report(&response).retries(), 1);
     }

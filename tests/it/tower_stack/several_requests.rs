@@ -77,7 +77,7 @@ async fn orders_sent(
     let (order, slot) = with_slot(order);
     let service = with_record(orders.clone(), records, told);
     let _ = layer.layer(service).oneshot(order).await;
-    let stop = slot.take().map(|report| report.stop());
+    let stop = slot.take().map(|report| report.stop);
     (orders.calls().len(), stop.unwrap())
 }
 
@@ -115,7 +115,7 @@ async fn an_order_that_was_refused_is_sent_again_and_then_recorded() {
     let response = layer().layer(service).oneshot(post()).await.unwrap();
     assert_eq!(response.status(), 200);
     assert_eq!((orders.calls().len(), records.calls().len()), (2, 1));
-    let attempts = report(&response).attempts().to_vec();
+    let attempts = report(&response).attempts.to_vec();
     assert_eq!(attempts[0].reach, Reach::Refused);
 }
 
@@ -246,7 +246,7 @@ async fn an_operation_that_resumes_sends_more_than_one_request() {
         async move { Ok(sent.await?.into_body().collect().await?.to_bytes()) }
     });
     assert!(failed.await.is_err());
-    let attempts = (slot.take().unwrap().attempt_count(), script.calls().len());
+    let attempts = (slot.take().unwrap().attempt_count, script.calls().len());
     // The start, and the request for the rest three times.
     assert_eq!(attempts, (1, 4));
 }

@@ -88,7 +88,7 @@ fn put(first: fn() -> Attempt, lost: usize) -> Put {
     Put {
         answer,
         later,
-        stop: slot.take().map(|report| report.stop()),
+        stop: slot.take().map(|report| report.stop),
         spent: before - tokens(),
     }
 }

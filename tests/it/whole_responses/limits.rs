@@ -15,9 +15,9 @@ fn an_answer_that_stalls_is_a_timeout_and_asked_for_again() {
         let ended = send(stack, limited(), replies, get());
         assert!(ended.is_whole(b"all of it"), "{stack:?} {ended:?}");
         let report = ended.report.unwrap();
-        assert_eq!(report.attempts()[0].error, Some(ErrorKind::Timeout));
+        assert_eq!(report.attempts[0].error, Some(ErrorKind::Timeout));
         assert_eq!(
-            (report.attempt_count(), ended.tokens),
+            (report.attempt_count, ended.tokens),
             (2, 9),
             "a timeout costs double"
         );

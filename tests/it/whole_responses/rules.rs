@@ -20,14 +20,14 @@ fn a_broken_answer_is_a_failed_attempt() {
         let ended = send(stack, whole(100), replies, get());
         assert!(ended.is_whole(b"all of it"), "{stack:?} {ended:?}");
         let report = ended.report.unwrap();
-        let first = &report.attempts()[0];
+        let first = &report.attempts[0];
         assert_eq!(first.error, Some(ErrorKind::Reset));
         assert_eq!(
             (first.class, first.reach),
             (Class::Transient, Reach::Answered)
         );
-        let last = report.attempts()[2].status.map(|status| status.as_u16());
-        assert_eq!((last, report.stop()), (Some(200), StopReason::Succeeded));
+        let last = report.attempts[2].status.map(|status| status.as_u16());
+        assert_eq!((last, report.stop), (Some(200), StopReason::Succeeded));
     }
 }
 
@@ -37,7 +37,7 @@ fn an_answer_that_ends_before_its_length_is_broken() {
     for stack in STACKS {
         let ended = send(stack, whole(2_000), [short(), Reply::fine()], get());
         assert!(ended.is_whole(b"all of it"), "{stack:?} {ended:?}");
-        let first = ended.report.unwrap().attempts()[0].clone();
+        let first = ended.report.unwrap().attempts[0].clone();
         assert_eq!(first.error, Some(ErrorKind::Incomplete));
         assert_eq!(
             (first.class, first.reach),
@@ -267,8 +267,8 @@ fn a_decoder_that_complains_of_its_data_is_not_asked_again() {
         let bad = Reply::new(&["al"], Then::Fails(io::ErrorKind::InvalidData));
         let ended = send(stack, whole(100), [bad, Reply::fine()], get());
         let report = ended.report.unwrap();
-        assert_eq!(report.attempts()[0].error, Some(ErrorKind::Decode));
-        assert_eq!((ended.end, report.attempt_count()), (End::Broken, 1));
+        assert_eq!(report.attempts[0].error, Some(ErrorKind::Decode));
+        assert_eq!((ended.end, report.attempt_count), (End::Broken, 1));
     }
 }
 
@@ -293,5 +293,5 @@ fn a_layer_further_in_leaves_the_answer_to_the_outer_one() {
     let service = layer().layer(inner);
     let response = service.oneshot(get()).now_or_never().unwrap().unwrap();
     let report = response.extensions().get::<RetryReport>().unwrap();
-    assert_eq!(report.attempt_count(), 2);
+    assert_eq!(report.attempt_count, 2);
 }

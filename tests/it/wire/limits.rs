@@ -30,7 +30,7 @@ fn reported(request: Request<Bytes>) -> (Request<Bytes>, ReportSlot) {
 }
 
 fn why(slot: &ReportSlot) -> StopReason {
-    slot.take().unwrap().stop()
+    slot.take().unwrap().stop
 }
 
 fn cut_after(result: Result<Told, BoxError>) -> Duration {
@@ -87,7 +87,7 @@ async fn the_second_attempt_gets_what_remains_of_the_deadline() {
         assert_eq!(cut_after(in_time(call).await), DEADLINE - TIMEOUT);
         let report = slot.take().unwrap();
         assert_eq!(
-            (report.stop(), report.attempt_count()),
+            (report.stop, report.attempt_count),
             (StopReason::DeadlineExceeded, 2)
         );
         assert_eq!((server.received().len(), setup.tokens()), (2, 18));

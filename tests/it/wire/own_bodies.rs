@@ -100,7 +100,7 @@ impl Stack {
         };
         assert!(failed, "{self:?}");
         let report = slot.take().unwrap();
-        (report.attempts().to_vec(), report.stop())
+        (report.attempts.to_vec(), report.stop)
     }
 }
 

@@ -22,7 +22,7 @@ fn store() -> (RetryConfig, Letters) {
     let observer = |name: &'static str| {
         let letters = Arc::clone(&letters);
         move |letter: &DeadLetter<'_>| {
-            let history = letter.report.attempts().iter();
+            let history = letter.report.attempts.iter();
             let history = history.filter_map(|attempt| attempt.status);
             letters.lock().unwrap().push((
                 name,
@@ -115,7 +115,7 @@ fn a_job_that_is_given_up_is_an_error_and_no_dead_letter() {
     );
     let error = sent.answer.unwrap_err();
     let failed = RequestFailed::of(&*error).expect("the policy's own error");
-    assert_eq!(failed.report().stop(), StopReason::Failed);
+    assert_eq!(failed.report().stop, StopReason::Failed);
     assert!(letters.lock().unwrap().is_empty());
 }
 

@@ -48,12 +48,12 @@ fn what_was_seen_of_the_engine_holds_for_the_document() {
     for (id, task) in CASES {
         let case = cases.iter().find(|case| case["id"] == id).expect(id);
         let report = run(task, case["outcomes"].as_array().unwrap());
-        assert_eq!(case["attempts"], report.attempt_count(), "{id}");
-        let delays = report.attempts().iter().skip(1);
+        assert_eq!(case["attempts"], report.attempt_count, "{id}");
+        let delays = report.attempts.iter().skip(1);
         let delays: Vec<_> = delays.map(|attempt| attempt.delay.as_millis()).collect();
         assert_eq!(case["delays_ms"], serde_json::json!(delays), "{id}");
-        let last = report.attempts().last().unwrap();
-        assert_eq!(case["final"]["action"], action(report.stop()), "{id}");
+        let last = report.attempts.last().unwrap();
+        assert_eq!(case["final"]["action"], action(report.stop), "{id}");
         if let Some(rule) = case["final"]["rule"].as_u64() {
             let wanted =
                 &document["services"][task]["rules"][usize::try_from(rule).unwrap()]["name"];
@@ -111,7 +111,7 @@ fn a_failure_is_an_error_where_the_stack_can_report_one() {
     );
     let error = sent.answer.unwrap_err();
     let failed = RequestFailed::of(&*error).expect("the policy's own error");
-    assert_eq!(failed.report().stop(), StopReason::Failed);
+    assert_eq!(failed.report().stop, StopReason::Failed);
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn an_account_without_credit_goes_to_the_backup_at_once() {
         .status(200);
     let sent = Sent::through(&program(), &client, post(CHAT));
     assert_eq!(targets(&client), [CHAT, BACKUP]);
-    assert_eq!((sent.status(), sent.report.waited()), (200, ms(0)));
+    assert_eq!((sent.status(), sent.report.waited), (200, ms(0)));
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn a_minutes_window_is_waited_for_and_a_days_quota_is_not() {
     let asking = |seconds| always(429).header("retry-after", seconds).status(200);
     let minute = asking("60");
     let sent = Sent::through(&program(), &minute, post(CHAT));
-    let waited = sent.report.waited();
+    let waited = sent.report.waited;
     assert!((ms(60_000)..=ms(72_000)).contains(&waited), "{waited:?}");
     assert_eq!(targets(&minute), [CHAT, CHAT]);
     let day = asking("86400");
@@ -73,10 +73,7 @@ fn an_overloaded_model_is_left_alone_for_longer() {
         .status(200);
     let sent = Sent::through(&program(), &client, post(CHAT));
     assert_eq!(sent.delays(), all_ms(&[4_000, 8_000, 16_000]));
-    assert_eq!(
-        sent.report.attempts()[0].rule.as_deref(),
-        Some("overloaded")
-    );
+    assert_eq!(sent.report.attempts[0].rule.as_deref(), Some("overloaded"));
 }
 
 #[test]
@@ -94,7 +91,7 @@ fn an_embedding_gets_six_attempts() {
 fn a_batch_is_asked_for_until_it_is_done_without_a_token() {
     let url = "https://model.example.com/v1/batches/b1";
     let sent = Sent::through(&program(), &always(202), get(url));
-    assert_eq!((sent.attempts(), sent.report.waited()), (21, ms(200_000)));
+    assert_eq!((sent.attempts(), sent.report.waited), (21, ms(200_000)));
     assert_eq!(sent.stop(), StopReason::WaitsExhausted);
     let mut client = Script::new();
     for _ in 0..20 {

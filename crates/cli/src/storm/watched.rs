@@ -82,7 +82,8 @@ impl State {
     fn note(&mut self, process: usize, event: &RetryEvent<'_>) {
         match event.kind {
             RetryEventKind::Stopped(report) => {
-                let (Some(budget), Some(tokens)) = (report.budget(), report.tokens_left()) else {
+                let budget = report.budget.as_deref();
+                let (Some(budget), Some(tokens)) = (budget, report.tokens_left) else {
                     return;
                 };
                 let known = self.budget.get_or_insert_with(|| budget.to_owned());

@@ -204,14 +204,14 @@ impl Observer for MetricsObserver {
                 histogram!("http_retry_delay_seconds", "service" => service()).record(delay);
             }
             RetryEventKind::Stopped(report) => {
-                let stop = report.stop().as_str();
-                let budget = report.budget().unwrap_or("none").to_owned();
+                let stop = report.stop.as_str();
+                let budget = report.budget.as_deref();
                 counter!(
                     "http_retry_requests_total",
-                    "service" => service(), "stop" => stop, "budget" => budget
+                    "service" => service(), "stop" => stop, "budget" => budget.unwrap_or("none").to_owned()
                 )
                 .increment(1);
-                if let (Some(tokens), Some(budget)) = (report.tokens_left(), report.budget()) {
+                if let (Some(tokens), Some(budget)) = (report.tokens_left, budget) {
                     // A gauge takes a duration as its seconds: one for each token, without floats in this crate.
                     gauge!("http_retry_budget_tokens", "budget" => budget.to_owned())
                         .set(Duration::from_micros(tokens.micros()));

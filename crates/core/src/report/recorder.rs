@@ -197,7 +197,7 @@ impl ReportRecorder {
         };
         // The event happens now, which is `delay` before `due`.
         self.emit(due.saturating_sub(delay), kind);
-        let last = self.report.attempts().last();
+        let last = self.report.attempts.last();
         super::span::log_retry(level, self.call, &self.subject, paid, last, max_attempts);
     }
 

@@ -18,8 +18,8 @@ use std::time::Duration;
 /// succeeded). A [`ReportSlot`] in the request's extensions always receives it, even if the call fails.
 ///
 /// Its `Display` form is a timeline. With the feature `serde` it implements `Serialize`: a map with the names of the
-/// methods and fields, times as whole milliseconds (`waited_ms`), and without what is not known. Neither contains a
-/// header, a body or a URL.
+/// fields, the retries, and the explanation of the stop; times are whole milliseconds (`waited_ms`), and what is not known
+/// is left out. Neither contains a header, a body or a URL.
 ///
 /// ```
 /// # #[tokio::main]
@@ -35,8 +35,8 @@ use std::time::Duration;
 ///
 /// let response = service.oneshot(request).await?;
 /// let report = response.extensions().get::<RetryReport>().ok_or("no report")?;
-/// assert_eq!((report.retries(), report.stop()), (1, StopReason::Succeeded));
-/// assert_eq!(report.attempts()[0].status, Some(http::StatusCode::SERVICE_UNAVAILABLE));
+/// assert_eq!((report.retries(), report.stop), (1, StopReason::Succeeded));
+/// assert_eq!(report.attempts[0].status, Some(http::StatusCode::SERVICE_UNAVAILABLE));
 /// println!("{report}");
 /// # Ok(()) }
 /// ```
@@ -51,16 +51,59 @@ use std::time::Duration;
 /// after each wait its [`DelaySource`]: the policy's `own`, the `server`, or the `gate`. The guide's "Add a status" says
 /// which of them are repeated.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RetryReport {
-    attempts: Vec<AttemptReport>,
-    attempt_count: u32,
-    pub(super) waited: Duration,
-    pub(super) stop: StopReason,
-    pub(super) stopped_by: Option<Arc<str>>,
-    pub(super) tokens_left: Option<Decimal>,
-    pub(super) budget: Option<Arc<str>>,
-    pub(super) unknown_service: Option<Arc<str>>,
-    pub(super) from_elsewhere: bool,
+    /// The attempts in order, or the last 64 of them. The report is bounded, however long a policy polls.
+    pub attempts: Vec<AttemptReport>,
+    /// The number of attempts, including those that are no longer kept.
+    pub attempt_count: u32,
+    /// The total wait before the attempts, including the gate but not the duration of the attempts. A wait that no
+    /// attempt followed counts if it reached the gate.
+    pub waited: Duration,
+    /// The reason why there was no further attempt.
+    pub stop: StopReason,
+    /// What decided that there was no further attempt, if it was more than a limit of the policy:
+    ///
+    /// | cause | value |
+    /// |---|---|
+    /// | `stop_on` or `retry_on` of a document | its place, such as `services.orders.retry.stop_on` |
+    /// | a rule of a document, or `otherwise` | its place, such as `services.orders.rules[0]` |
+    /// | a list or rule in code | `stop_on`, `retry_on`, `otherwise`, or the rule's name |
+    /// | a row by which the outcome is permanent | its place, such as `dialects.shop.rows[0]`, or `github[1]` for one that is built in |
+    ///
+    /// ```
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), tower::BoxError> {
+    /// use http_retry::rules::Condition;
+    /// use http_retry::testing::Script;
+    /// use http_retry::tower::RetryLayer;
+    /// use http_retry::{RetryPolicy, RetryReport, StopReason};
+    /// use tower::{Layer, ServiceExt};
+    ///
+    /// let policy = RetryPolicy::builder().stop_on([Condition::status([503])?]).build()?;
+    /// let service = RetryLayer::new(policy).layer(Script::new().status(503));
+    /// let request = http::Request::get("http://api.example/").body(String::new())?;
+    ///
+    /// let response = service.oneshot(request).await?;
+    /// let report = response.extensions().get::<RetryReport>().ok_or("no report")?;
+    /// assert_eq!(report.stop, StopReason::NotRetryable);
+    /// assert_eq!(report.stopped_by.as_deref(), Some("stop_on"));
+    /// # Ok(()) }
+    /// ```
+    pub stopped_by: Option<Arc<str>>,
+    /// The tokens in the budget when the request stopped. `None` for
+    /// [`RetryBudget::unlimited`](crate::RetryBudget::unlimited), and for a request that is never repeated.
+    pub tokens_left: Option<Decimal>,
+    /// The name of the budget that paid for the retries ([`RetryBudget::name`](crate::RetryBudget::name)). `None` if it
+    /// is unlimited, and for a request that is never repeated.
+    pub budget: Option<Arc<str>>,
+    /// The service that the request named, if the document has none with that name: a typo in
+    /// [`RetryOverride::service`](crate::RetryOverride::service) or `Runner::service`, or a service that was removed
+    /// from the document. The request then uses the service that matches it, else the document's own settings. `None`
+    /// without a document or services, when every name is valid.
+    pub unknown_service: Option<Arc<str>>,
+    /// `true` if the response is from another service, or is one that no server sent.
+    pub from_elsewhere: bool,
 }
 
 /// The most attempts in a report. The oldest are dropped.
@@ -84,28 +127,10 @@ impl RetryReport {
         }
     }
 
-    /// Returns `true` if the response is from another service, or is one that no server sent.
-    #[must_use]
-    pub fn is_from_elsewhere(&self) -> bool {
-        self.from_elsewhere
-    }
-
     /// Returns an empty slot, to put into a request's extensions and to read after the call.
     #[must_use]
     pub fn slot() -> ReportSlot {
         ReportSlot::default()
-    }
-
-    /// Returns the attempts in order, or the last 64 of them. The report is bounded, however long a policy polls.
-    #[must_use]
-    pub fn attempts(&self) -> &[AttemptReport] {
-        &self.attempts
-    }
-
-    /// Returns the number of attempts, including those that are no longer kept.
-    #[must_use]
-    pub fn attempt_count(&self) -> u32 {
-        self.attempt_count
     }
 
     /// Returns the number of retries: the attempts after the first. It includes attempts that the policy does not
@@ -113,74 +138,6 @@ impl RetryReport {
     #[must_use]
     pub fn retries(&self) -> u32 {
         self.attempt_count.saturating_sub(1)
-    }
-
-    /// Returns the total wait before the attempts, including the gate but not the duration of the attempts. A wait
-    /// that no attempt followed counts if it reached the gate.
-    #[must_use]
-    pub fn waited(&self) -> Duration {
-        self.waited
-    }
-
-    /// Returns the reason why there was no further attempt.
-    #[must_use]
-    pub fn stop(&self) -> StopReason {
-        self.stop
-    }
-
-    /// Returns what decided that there was no further attempt, if it was more than a limit of the policy:
-    ///
-    /// | cause | result |
-    /// |---|---|
-    /// | `stop_on` or `retry_on` of a document | its place, such as `services.orders.retry.stop_on` |
-    /// | a rule of a document, or `otherwise` | its place, such as `services.orders.rules[0]` |
-    /// | a list or rule in code | `stop_on`, `retry_on`, `otherwise`, or the rule's name |
-    /// | a row by which the outcome is permanent | its place, such as `dialects.shop.rows[0]`, or `github[1]` for one that is built in |
-    ///
-    /// ```
-    /// # #[tokio::main]
-    /// # async fn main() -> Result<(), tower::BoxError> {
-    /// use http_retry::rules::Condition;
-    /// use http_retry::testing::Script;
-    /// use http_retry::tower::RetryLayer;
-    /// use http_retry::{RetryPolicy, RetryReport, StopReason};
-    /// use tower::{Layer, ServiceExt};
-    ///
-    /// let policy = RetryPolicy::builder().stop_on([Condition::status([503])?]).build()?;
-    /// let service = RetryLayer::new(policy).layer(Script::new().status(503));
-    /// let request = http::Request::get("http://api.example/").body(String::new())?;
-    ///
-    /// let response = service.oneshot(request).await?;
-    /// let report = response.extensions().get::<RetryReport>().ok_or("no report")?;
-    /// assert_eq!((report.stop(), report.stopped_by()), (StopReason::NotRetryable, Some("stop_on")));
-    /// # Ok(()) }
-    /// ```
-    #[must_use]
-    pub fn stopped_by(&self) -> Option<&str> {
-        self.stopped_by.as_deref()
-    }
-
-    /// Returns the tokens in the budget when the request stopped. Returns `None` for
-    /// [`RetryBudget::unlimited`](crate::RetryBudget::unlimited), and for a request that is never repeated.
-    #[must_use]
-    pub fn tokens_left(&self) -> Option<Decimal> {
-        self.tokens_left
-    }
-
-    /// Returns the name of the budget that paid for the retries ([`RetryBudget::name`](crate::RetryBudget::name)), or
-    /// `None` if it is unlimited, and for a request that is never repeated.
-    #[must_use]
-    pub fn budget(&self) -> Option<&str> {
-        self.budget.as_deref()
-    }
-
-    /// Returns the service that the request named, if the document has none with that name: a typo in
-    /// [`RetryOverride::service`](crate::RetryOverride::service) or `Runner::service`, or a service that was removed
-    /// from the document. The request then uses the service that matches it, else the document's own settings. Returns
-    /// `None` without a document or services, when every name is valid.
-    #[must_use]
-    pub fn unknown_service(&self) -> Option<&str> {
-        self.unknown_service.as_deref()
     }
 
     pub(super) fn push(&mut self, attempt: AttemptReport) {
@@ -214,7 +171,7 @@ impl fmt::Display for RetryReport {
             f,
             "{attempt_count} attempt{plural}, {} waited, {stop}: {}",
             seconds(*waited),
-            stop.explain_by(self.stopped_by())
+            stop.explain_by(self.stopped_by.as_deref())
         )?;
         if let Some(tokens) = self.tokens_left {
             write!(f, " Tokens left: {tokens}.")?;

@@ -211,9 +211,9 @@ pub(crate) fn log_retry(
 /// Logs a call that stops without success. Not logged are calls without a retry whose response is not retryable, and
 /// calls whose retries are off or left to another layer.
 pub(crate) fn log_stop(call: u64, subject: &Subject, report: &RetryReport) {
-    let retries = report.attempts().len().saturating_sub(1);
+    let retries = report.attempts.len().saturating_sub(1);
     // These went as the caller or its settings wanted, so a warning would be noise.
-    let is_expected = match report.stop() {
+    let is_expected = match report.stop {
         StopReason::NotRetryable => retries == 0,
         stop => matches!(
             stop,
@@ -226,10 +226,10 @@ pub(crate) fn log_stop(call: u64, subject: &Subject, report: &RetryReport) {
     if is_expected {
         return;
     }
-    let last = report.attempts().last();
+    let last = report.attempts.last();
     log_attempt!(
         (WARN), (subject, last),
-        { call, stop = report.stop().as_str(), stopped_by = report.stopped_by() },
+        { call, stop = report.stop.as_str(), stopped_by = report.stopped_by.as_deref() },
         {
             "http.request.resend_count" = (retries > 0).then_some(retries),
         },

@@ -113,7 +113,7 @@ async fn the_extensions_of_the_winner_are_the_callers() {
         let response = sent.await.unwrap();
         assert_eq!(extensions.get(), Some(&Number(winner)));
         let report = response.extensions().get::<RetryReport>().unwrap();
-        assert_eq!(report.attempts()[0].copies, 2);
+        assert_eq!(report.attempts[0].copies, 2);
     }
 }
 
@@ -129,7 +129,7 @@ async fn a_retry_is_hedged_too_and_each_copy_is_paid_for() {
     let client = client(retries().budget(budget.clone()), &server);
     let response = client.get(URL).send().await.unwrap();
     let report = response.extensions().get::<RetryReport>().unwrap();
-    let copies = report.attempts().iter().map(|attempt| attempt.copies);
+    let copies = report.attempts.iter().map(|attempt| attempt.copies);
     assert_eq!(copies.collect::<Vec<_>>(), [1, 2]);
     assert_eq!((server.count(), budget.tokens()), (3, Some(8.into())));
 }

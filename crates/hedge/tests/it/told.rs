@@ -105,7 +105,7 @@ async fn a_hedged_success_has_a_report_and_a_plain_one_has_none() {
         let client = RetryLayer::new(RetryPolicy::background()).layer(client);
         let response = client.oneshot(get()).await.unwrap();
         let report = response.extensions().get::<RetryReport>();
-        assert_eq!(report.map(|report| report.attempts()[0].copies), wanted);
+        assert_eq!(report.map(|report| report.attempts[0].copies), wanted);
         if let Some(report) = report {
             let text = report.to_string();
             assert!(text.contains("attempt 1 of 2 copies: 200 after"), "{text}");

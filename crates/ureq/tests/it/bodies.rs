@@ -33,7 +33,7 @@ fn put(server: &Server, mut body: impl AsSendBody) -> (Vec<Vec<u8>>, StopReason)
         one.content_or_cut(is_cut)
     });
     let received = received.collect();
-    (received, slot.take().unwrap().stop())
+    (received, slot.take().unwrap().stop)
 }
 
 #[test]
@@ -136,8 +136,8 @@ fn a_body_that_its_caller_cannot_read_is_not_sent_again() {
         .unwrap_err();
     assert!(matches!(error, Error::Io(_)), "{error}");
     let report = slot.take().unwrap();
-    assert_eq!(report.attempts()[0].error, Some(ErrorKind::Body));
-    assert_eq!(report.attempt_count(), 1);
+    assert_eq!(report.attempts[0].error, Some(ErrorKind::Body));
+    assert_eq!(report.attempt_count, 1);
 }
 
 /// A file that gets another line whenever all of it was read.
@@ -218,8 +218,8 @@ fn a_body_that_ends_before_its_length_is_sent_once() {
     let error = request.send(reader(b"0123456789".to_vec())).unwrap_err();
     assert!(matches!(&error, Error::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof));
     let report = slot.take().unwrap();
-    assert_eq!(report.attempts()[0].error, Some(ErrorKind::Body));
-    assert_eq!(report.attempt_count(), 1);
+    assert_eq!(report.attempts[0].error, Some(ErrorKind::Body));
+    assert_eq!(report.attempt_count, 1);
 }
 
 /// A conflict that is busy is transient.
@@ -280,14 +280,14 @@ fn a_response_that_is_read_whole_and_breaks_is_a_failed_attempt() {
     assert_eq!(response.body_mut().read_to_vec().unwrap(), long());
     let report = slot.take().unwrap();
     let ends: Vec<_> = report
-        .attempts()
+        .attempts
         .iter()
         .map(|one| (one.error, one.reach))
         .collect();
     let answered = |kind| (Some(kind), Reach::Answered);
     assert_eq!(ends[0], answered(ErrorKind::Incomplete));
     assert_eq!(ends[1], answered(ErrorKind::Timeout));
-    assert_eq!(report.attempts()[1].took, Duration::from_secs(9));
+    assert_eq!(report.attempts[1].took, Duration::from_secs(9));
 }
 
 #[test]

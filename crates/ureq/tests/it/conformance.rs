@@ -150,7 +150,7 @@ fn a_response_asks_for_the_delay_that_the_cases_say() {
             vec![step],
             now,
         );
-        let asked = report.attempts()[0].asked;
+        let asked = report.attempts[0].asked;
         match &case["delay_ms"] {
             Value::String(_) => {
                 let year = Duration::from_secs(365 * 24 * 3_600);
@@ -172,7 +172,7 @@ fn a_response_asks_for_the_delay_that_the_cases_say() {
 }
 
 fn retried(wanted: &Value, report: &RetryReport) -> Checked {
-    let first: &AttemptReport = &report.attempts()[0];
+    let first: &AttemptReport = &report.attempts[0];
     same(
         "retry",
         &wanted["retry"].as_bool().unwrap(),
@@ -182,7 +182,7 @@ fn retried(wanted: &Value, report: &RetryReport) -> Checked {
     // The cases state whole milliseconds; a date may have a finer fraction.
     let whole = |delay: Duration| Duration::from_millis(delay.as_millis().try_into().unwrap());
     same("delay", &asked, &first.asked.map(whole))?;
-    let waited = report.attempts().get(1).map(|second| second.delay);
+    let waited = report.attempts.get(1).map(|second| second.delay);
     let least = asked
         .max(millis(&wanted["min_delay_ms"]))
         .unwrap_or_default();
@@ -222,7 +222,7 @@ fn by_its_dialect(case: &Value, step: Step) -> Checked {
     let policy = policy_of(case["service"].as_str().unwrap());
     let retries = Retries::new(policy.build().unwrap());
     let report = report_of(retries, asked(case), vec![step], NOW);
-    let (first, expect) = (&report.attempts()[0], &case["expect"]);
+    let (first, expect) = (&report.attempts[0], &case["expect"]);
     let (class, reach) = (first.class.as_str(), first.reach.as_str());
     same("class", &expect["class"].as_str().unwrap(), &class)?;
     same("reach", &expect["reach"].as_str().unwrap(), &reach)?;
@@ -320,7 +320,7 @@ fn outcome(outcome: &Value) -> Step {
 
 /// The end of a request is that of its case.
 fn ended(end: &Value, report: &RetryReport) -> Checked {
-    let action = match report.stop() {
+    let action = match report.stop {
         StopReason::Succeeded | StopReason::Accepted | StopReason::NotRetryable => "continue",
         StopReason::Failed => "fail",
         StopReason::Stopped => "break",
@@ -328,7 +328,7 @@ fn ended(end: &Value, report: &RetryReport) -> Checked {
         other => other.as_str(),
     };
     same("action", &end["action"].as_str().unwrap(), &action)?;
-    let last = report.attempts().last().unwrap();
+    let last = report.attempts.last().unwrap();
     if let Some(status) = end["status"].as_u64() {
         let own = last.status.map(|status| status.as_u16().into());
         same("status", &Some(status), &own)?;
@@ -354,11 +354,11 @@ fn rules_of_a_document_do_what_the_cases_say() {
         let script = outcomes.into_iter().chain(std::iter::repeat_n(last, 60));
         let request = Request::get("http://a.example/").body("").unwrap();
         let report = report_of(Retries::routed(config), request, script.collect(), NOW);
-        let attempts = report.attempt_count().into();
+        let attempts = report.attempt_count.into();
         same("attempts", &case["attempts"].as_u64().unwrap(), &attempts)?;
         let delays = case["delays_ms"].as_array().unwrap().iter();
         let delays = delays.map(|value| millis(value).unwrap());
-        let waited = report.attempts().iter().skip(1).map(|one| one.delay);
+        let waited = report.attempts.iter().skip(1).map(|one| one.delay);
         same("delays", &delays.collect::<Vec<_>>(), &waited.collect())?;
         ended(&case["final"], &report)
     });

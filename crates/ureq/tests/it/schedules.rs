@@ -295,13 +295,13 @@ fn play(schedule: &Schedule) -> StopReason {
     check_result(schedule, &result, &report);
     check_time(&server, &report);
     check_tokens(schedule, &budget, &report);
-    let counted = u64::from(report.attempt_count());
+    let counted = u64::from(report.attempt_count);
     assert_eq!(spent.load(Ordering::Relaxed), counted);
     drop(result);
     drop(agent);
     let (opened, closed) = server.connections();
     assert_eq!(opened, closed, "a connection is left");
-    report.stop()
+    report.stop
 }
 
 fn check_received(schedule: &Schedule, server: &Server) {
@@ -334,7 +334,7 @@ fn check_received(schedule: &Schedule, server: &Server) {
 }
 
 fn check_result(schedule: &Schedule, result: &Result<u16, Error>, report: &RetryReport) {
-    let last = report.attempts().last().unwrap();
+    let last = report.attempts.last().unwrap();
     match (result, last.status.map(|status| status.as_u16())) {
         (Ok(status), Some(own)) => {
             assert_eq!(*status, own);
@@ -348,18 +348,14 @@ fn check_result(schedule: &Schedule, result: &Result<u16, Error>, report: &Retry
         (Err(_), None) => {}
         // A response that was let go before a wait, after which no time was left.
         (Err(Error::Timeout(_)), Some(_)) => {
-            assert_eq!(report.stop(), StopReason::DeadlineExceeded);
+            assert_eq!(report.stop, StopReason::DeadlineExceeded);
         }
         other => panic!("{other:?}: {report:?}"),
     }
 }
 
 fn check_time(server: &Server, report: &RetryReport) {
-    let spent: Duration = report
-        .attempts()
-        .iter()
-        .map(|one| one.took + one.delay)
-        .sum();
+    let spent: Duration = report.attempts.iter().map(|one| one.took + one.delay).sum();
     // A failed response that stalls is read for a second before the wait, and takes it from the wait.
     let now = server.clock.now();
     assert!(
@@ -376,20 +372,20 @@ fn check_time(server: &Server, report: &RetryReport) {
             }
         )
     });
-    if !has_stalled && report.stop() != StopReason::DeadlineExceeded {
+    if !has_stalled && report.stop != StopReason::DeadlineExceeded {
         assert!(
             now <= spent + Duration::from_millis(1),
             "{spent:?} of {now:?}"
         );
     }
-    for one in report.attempts() {
+    for one in &report.attempts {
         assert!(one.took <= SECOND * 4 + Duration::from_millis(1), "{one:?}");
     }
 }
 
 /// Each retry that was sent has cost what its policy says, and none that was not.
 fn check_tokens(schedule: &Schedule, budget: &RetryBudget, report: &RetryReport) {
-    let attempts = report.attempts();
+    let attempts = &report.attempts;
     let retried = attempts.iter().zip(attempts.iter().skip(1));
     let costs = retried.map(|(before, after)| {
         let is_timeout = before.error.is_some_and(|kind| {

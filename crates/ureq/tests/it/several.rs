@@ -70,7 +70,7 @@ fn an_order_is_sent_once_when_the_record_after_it_is_refused() {
             let records = Server::new((0..9).map(|_| refusal.clone()));
             let report = ordered(by, &orders, &records);
             let what = format!("{by:?} {refusal:?}");
-            assert_eq!(report.stop(), StopReason::NotIdempotent, "{what}");
+            assert_eq!(report.stop, StopReason::NotIdempotent, "{what}");
             assert_eq!(orders.received().len(), 1, "{what}");
         }
     }
@@ -81,7 +81,7 @@ fn an_order_that_was_refused_is_sent_again_and_then_recorded() {
     let orders = Server::new([Step::status(429), Step::Refused, Step::status(201)]);
     let records = Server::new([Step::status(500)]);
     let report = ordered(By::Reported, &orders, &records);
-    let reached: Vec<_> = report.attempts().iter().map(|one| one.reach).collect();
+    let reached: Vec<_> = report.attempts.iter().map(|one| one.reach).collect();
     assert_eq!(reached, [Reach::Refused, Reach::Unsent, Reach::Answered]);
     assert_eq!(orders.received().len(), 2);
 }
@@ -142,9 +142,9 @@ fn an_order_that_another_agent_sends_may_have_been_processed() {
         let request = agent.post(URL).extension(slot.clone());
         assert_eq!(request.send("an order").is_ok(), sent == 2, "{step:?}");
         let report = slot.take().unwrap();
-        assert_eq!(report.attempts()[0].error, Some(kind), "{step:?}");
+        assert_eq!(report.attempts[0].error, Some(kind), "{step:?}");
         assert_eq!(
-            (report.attempt_count(), orders.met().len()),
+            (report.attempt_count, orders.met().len()),
             (sent, sent as usize),
             "{step:?}"
         );

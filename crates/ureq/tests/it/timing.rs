@@ -39,13 +39,13 @@ fn a_cut_attempt_may_have_been_processed() {
         let report = slot.take().unwrap();
         if method == "GET" {
             assert!(result.is_ok());
-            assert_eq!(took(report.attempts()), [SECOND * 3, SECOND]);
+            assert_eq!(took(&report.attempts), [SECOND * 3, SECOND]);
             assert_eq!(server.clock.now(), SECOND * 5);
         } else {
             assert!(matches!(result, Err(Error::Timeout(_))), "{result:?}");
-            assert_eq!(report.stop(), StopReason::NotIdempotent);
+            assert_eq!(report.stop, StopReason::NotIdempotent);
         }
-        let first = &report.attempts()[0];
+        let first = &report.attempts[0];
         assert_eq!(
             (first.error, first.reach),
             (Some(ErrorKind::Timeout), Reach::Ambiguous)
@@ -60,7 +60,7 @@ fn a_post_without_a_connection_in_time_is_repeated() {
     let slot = RetryReport::slot();
     agent.post(URL).extension(slot.clone()).send("x").unwrap();
     let report = slot.take().unwrap();
-    let first = &report.attempts()[0];
+    let first = &report.attempts[0];
     assert_eq!(
         (first.error, first.reach),
         (Some(ErrorKind::ConnectTimeout), Reach::Unsent)
@@ -78,7 +78,7 @@ fn the_shorter_of_ureqs_own_limit_and_the_attempts_counts() {
     let slot = RetryReport::slot();
     agent.get(URL).extension(slot.clone()).call().unwrap();
     let report = slot.take().unwrap();
-    let [connect, silence, _] = took(report.attempts())[..] else {
+    let [connect, silence, _] = took(&report.attempts)[..] else {
         panic!("{report:?}")
     };
     assert!(connect <= SECOND, "{connect:?}");
@@ -107,11 +107,8 @@ fn nothing_is_waited_for_beyond_the_deadline() {
     let error = agent.get(URL).extension(slot.clone()).call().unwrap_err();
     assert!(matches!(error, Error::Timeout(_)), "{error}");
     let report = slot.take().unwrap();
-    assert_eq!(
-        took(report.attempts()),
-        [SECOND * 3, SECOND * 3, SECOND * 2]
-    );
-    assert_eq!(report.stop(), StopReason::DeadlineExceeded);
+    assert_eq!(took(&report.attempts), [SECOND * 3, SECOND * 3, SECOND * 2]);
+    assert_eq!(report.stop, StopReason::DeadlineExceeded);
     assert_eq!(server.clock.now(), SECOND * 10);
 }
 
@@ -151,7 +148,7 @@ fn a_failed_response_that_stalls_until_the_deadline_comes_back() {
             assert_eq!(response.status(), status);
             assert!(server.clock.now() <= SECOND / 2, "{:?}", server.clock.now());
             let report = response.extensions().get::<RetryReport>().unwrap();
-            assert_eq!(report.stop(), StopReason::DeadlineExceeded);
+            assert_eq!(report.stop, StopReason::DeadlineExceeded);
             // The bytes before the stall are there.
             let mut start = [0; 5];
             response
@@ -186,7 +183,7 @@ fn a_wait_past_the_deadline_gives_the_last_outcome() {
         .call()
         .unwrap_err();
     assert!(matches!(error, Error::StatusCode(503)), "{error}");
-    assert_eq!(slot.take().unwrap().stop(), StopReason::DeadlineExceeded);
+    assert_eq!(slot.take().unwrap().stop, StopReason::DeadlineExceeded);
     assert_eq!((server.received().len(), budget.available(SECOND)), (1, 20));
 }
 
@@ -206,8 +203,8 @@ fn no_call_spins_for_free() {
             .run(request.body(()).unwrap());
         drop(result);
         let report = slot.take().unwrap();
-        assert_eq!(report.stop(), StopReason::DeadlineExceeded);
-        let attempts = report.attempt_count();
+        assert_eq!(report.stop, StopReason::DeadlineExceeded);
+        let attempts = report.attempt_count;
         assert!((40..=51).contains(&attempts), "{status}: {attempts} in 5 s");
     }
 }

@@ -102,9 +102,9 @@ services: {a: {match: {host: api.example}}}
         )
     };
     let sent = || send(STACKS[0], &config, &Client::new(statuses(&[503])), other());
-    let before = sent().report.tokens_left().unwrap().to_string();
+    let before = sent().report.tokens_left.unwrap().to_string();
     patch(&config, "a", "retry: {max_retries: 0}");
-    let after = sent().report.tokens_left().unwrap().to_string();
+    let after = sent().report.tokens_left.unwrap().to_string();
     assert_eq!((before, after), ("16".into(), "12".into()));
 }
 

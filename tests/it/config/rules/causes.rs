@@ -71,7 +71,7 @@ fn a_stop_names_the_place_that_it_is_due_to() {
         for stack in STACKS {
             let client = Client::new(statuses(&[503; 4]));
             let report = send(stack, &document, &client, to(service)).report;
-            let got = (report.stop(), report.stopped_by());
+            let got = (report.stop, report.stopped_by.as_deref());
             assert_eq!(got, (stop, Some(place)), "{service}");
             let text = report.to_string();
             let end = text.lines().last().unwrap();
@@ -93,7 +93,7 @@ fn a_stop_by_a_limit_of_the_policy_names_no_place() {
             (statuses(&[503, 200]), Succeeded),
         ] {
             let report = send(stack, &document, &Client::new(script), to("limit")).report;
-            assert_eq!((report.stop(), report.stopped_by()), (stop, None));
+            assert_eq!((report.stop, report.stopped_by.as_deref()), (stop, None));
         }
     }
 }

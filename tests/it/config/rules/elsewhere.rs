@@ -38,7 +38,7 @@ fn seen_by(lines: &Lines) -> impl Fn(&RetryEvent<'_>) + Send + Sync + 'static {
         let what = match event.kind {
             RetryEventKind::AttemptStarted { .. } => "starts".to_owned(),
             RetryEventKind::WaitedAtGate { waited, .. } => format!("waited {waited:?}"),
-            RetryEventKind::Stopped(report) => report.stop().to_string(),
+            RetryEventKind::Stopped(report) => report.stop.to_string(),
             _ => return,
         };
         let line = format!("{} {what}", event.service);
@@ -72,7 +72,7 @@ fn a_request_has_moved_when_the_other_gate_lets_it_through() {
     let answer = service.oneshot(request).now_or_never().unwrap().unwrap();
     assert_eq!(answer.status(), 503, "the first service's last word");
     let report = answer.extensions().get::<RetryReport>().unwrap();
-    assert_eq!(report.stop(), StopReason::DeadlineExceeded);
+    assert_eq!(report.stop, StopReason::DeadlineExceeded);
     assert_eq!(server.calls().len(), 5);
     let told = lines.lock().unwrap().clone();
     // The second service's gate does not open in time.
@@ -177,7 +177,7 @@ fn what_was_waited_at_one_gate_is_not_waited_at_the_next() {
     let answer = service.oneshot(request).now_or_never().unwrap().unwrap();
     assert_eq!(answer.status(), 200);
     let report = answer.extensions().get::<RetryReport>().unwrap();
-    let waited = report.waited();
+    let waited = report.waited;
     // Who has waited as long as it may goes within the next seconds.
     let most = Duration::from_secs(55);
     assert!(waited <= most, "{waited:?} {:?}", lines.lock().unwrap());

@@ -33,10 +33,13 @@ fn a_method_that_is_not_listed_is_never_repeated() {
             let by_document = safe_order(stack, &document, server.clone());
             assert_eq!(by_document.attempts(), 1);
             assert_eq!(by_document.stop(), StopReason::NotRetryable);
-            assert_eq!(by_document.report.stopped_by(), Some("retry.methods"));
+            assert_eq!(
+                by_document.report.stopped_by.as_deref(),
+                Some("retry.methods")
+            );
             let by_policy = safe_order(stack, &policy, server);
             assert_eq!(by_policy.attempts(), 1);
-            assert_eq!(by_policy.report.stopped_by(), Some("methods"));
+            assert_eq!(by_policy.report.stopped_by.as_deref(), Some("methods"));
         }
         let repeated = send(stack, &document, &Client::new(statuses(&[500])), get());
         assert_eq!(repeated.attempts(), 3, "{stack:?}");
@@ -69,6 +72,6 @@ fn a_post_in_the_list_needs_a_reason_as_without_a_list() {
 #[test]
 fn a_permanent_response_is_not_for_the_list() {
     let ended = safe_order(Stack::Tower, &config(DOCUMENT), statuses(&[404]));
-    let stop = (ended.stop(), ended.report.stopped_by());
+    let stop = (ended.stop(), ended.report.stopped_by.as_deref());
     assert_eq!(stop, (StopReason::NotRetryable, None));
 }

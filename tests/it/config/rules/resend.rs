@@ -153,7 +153,7 @@ fn a_wish_of_the_server_is_kept_up_to_what_the_document_allows() {
             "retry_after: {max: 20s, over: stop}",
         ] {
             let ended = sent(retry, "10");
-            for attempt in &ended.report.attempts()[1..] {
+            for attempt in &ended.report.attempts[1..] {
                 assert!(
                     (SECOND * 10..=SECOND * 12).contains(&attempt.delay),
                     "{retry}"

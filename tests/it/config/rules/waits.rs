@@ -104,12 +104,12 @@ fn a_poll_comes_back_when_its_answer_says_so() {
         for (wait, own) in [("{at_most: 1}", 0), ("{delay: 3s, at_most: 1}", 3)] {
             let client = Client::new(later());
             let ended = send(stack, &polling(wait, ""), &client, get());
-            let delay = ended.report.attempts()[1].delay;
+            let delay = ended.report.attempts[1].delay;
             assert!(
                 delay >= SECOND * 7 && delay <= SECOND * 9,
                 "{delay:?}, {own}"
             );
-            let source = ended.report.attempts()[1].delay_source;
+            let source = ended.report.attempts[1].delay_source;
             assert_eq!(source, Some(DelaySource::Server));
         }
         let slow = polling("{delay: 30s, at_most: 1}", "");

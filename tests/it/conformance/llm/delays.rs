@@ -28,7 +28,7 @@ fn asked(headers: &Value, body: &Value, wanted: &Value) -> Result<(), String> {
     let (report, _) = call(any_wait, "{}", &[answer])?;
     match wanted {
         Value::String(over) if over == "over_cap" => {
-            same("stop", &StopReason::ServerDelayTooLong, &report.stop())
+            same("stop", &StopReason::ServerDelayTooLong, &report.stop)
         }
         Value::Null => same("delay", &None, &first(&report)?),
         ms => {
@@ -40,6 +40,6 @@ fn asked(headers: &Value, body: &Value, wanted: &Value) -> Result<(), String> {
 }
 
 fn first(report: &RetryReport) -> Result<Option<Duration>, String> {
-    let first = report.attempts().first().ok_or("no attempt was made")?;
+    let first = report.attempts.first().ok_or("no attempt was made")?;
     Ok(first.asked)
 }

@@ -36,9 +36,9 @@ pub(in crate::conformance) fn check(case: &Value) -> Result<(), String> {
         case.value("expect")?,
         &["retry", "reason", "remedy", "delay_ms"],
     )?;
-    let first = report.attempts().first().ok_or("no attempt was made")?;
+    let first = report.attempts.first().ok_or("no attempt was made")?;
     same("retry", &wanted.truth("retry")?, &(report.retries() > 0))?;
-    let reason = match (first.reason, report.stop()) {
+    let reason = match (first.reason, report.stop) {
         (Some(reason), _) => reason.as_str(),
         (None, StopReason::Succeeded) => "output_already_sent",
         (None, other) => other.as_str(),

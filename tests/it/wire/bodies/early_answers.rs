@@ -21,7 +21,7 @@ fn early() -> Act {
 
 /// Finishes a body of which a half was sent, and sees that the first request, which is the only one, has it all.
 async fn finish(server: &FaultServer, sender: UnboundedSender<Bytes>, slot: &ReportSlot) {
-    assert_eq!(slot.take().unwrap().stop(), StopReason::BodyNotReplayable);
+    assert_eq!(slot.take().unwrap().stop, StopReason::BodyNotReplayable);
     sender.send(text(LENGTH).slice(LENGTH / 2..)).unwrap();
     drop(sender);
     let whole = server.until(|server| server.received()[0].whole);

@@ -59,7 +59,7 @@ fn assert_kept(server: &FaultServer, report: &RetryReport, length: usize, again:
     } else {
         (StopReason::BodyNotReplayable, 1)
     };
-    assert_eq!(report.stop(), stop, "{why}: {report}");
+    assert_eq!(report.stop, stop, "{why}: {report}");
     assert_eq!(server.received().len(), requests, "{why}");
     assert_sent_again(server, &text(length), Framing::Chunked, why);
 }

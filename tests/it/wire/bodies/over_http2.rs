@@ -85,7 +85,7 @@ async fn with_reqwest_data_and_trailers_are_sent_again() {
 /// The one request was cut short, and its answer was the last.
 fn assert_left(server: &Http2Server, status: http::StatusCode, slot: &ReportSlot) {
     assert_eq!(status, 503);
-    assert_eq!(slot.take().unwrap().stop(), StopReason::BodyNotReplayable);
+    assert_eq!(slot.take().unwrap().stop, StopReason::BodyNotReplayable);
     let received = server.received();
     assert!(received.len() == 1 && !received[0].whole);
 }

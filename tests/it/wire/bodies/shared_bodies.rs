@@ -80,7 +80,7 @@ where
     };
     Put {
         answer,
-        stop: slot.take().map(|report| report.stop()),
+        stop: slot.take().map(|report| report.stop),
         received: server.received(),
     }
 }

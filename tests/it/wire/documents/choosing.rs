@@ -101,7 +101,7 @@ fn dialling(
 
 /// The rule that judged the only attempt.
 fn judge(report: Option<&RetryReport>) -> String {
-    let attempts = report.expect("a report").attempts();
+    let attempts = &report.expect("a report").attempts;
     assert_eq!(attempts.len(), 1);
     attempts[0].rule.as_deref().unwrap().to_owned()
 }
@@ -256,7 +256,7 @@ async fn events_and_budgets_are_those_of_the_service() {
             },
         }));
         let told = kit.send(stack, request("GET", &server.url("/"))).await;
-        let left = told.report.unwrap().tokens_left().unwrap();
+        let left = told.report.unwrap().tokens_left.unwrap();
         assert_eq!(left, 3.into(), "{stack:?}");
         assert!(
             kit.events().iter().all(|(service, _)| service == "here"),

@@ -41,7 +41,7 @@ async fn told(stack: Stack, dialect: &str, path: &str, acts: Vec<Act>) -> (Told,
 
 fn rows(told: &Told) -> Vec<Option<String>> {
     let report = told.report.as_ref().unwrap();
-    let attempts = report.attempts().iter();
+    let attempts = report.attempts.iter();
     attempts
         .map(|attempt| attempt.row.as_deref().map(str::to_owned))
         .collect()
@@ -50,7 +50,7 @@ fn rows(told: &Told) -> Vec<Option<String>> {
 fn waits(told: &Told) -> Vec<Duration> {
     let report = told.report.as_ref().unwrap();
     report
-        .attempts()
+        .attempts
         .iter()
         .skip(1)
         .map(|attempt| attempt.delay)

@@ -6,7 +6,7 @@ use super::super::server::{Act, Answer, FaultServer};
 use super::stacks::{Kit, STACKS, Stack, Told, failure, get, is_connect};
 use crate::listening::nobody;
 use http::{HeaderMap, Version};
-use http_retry::{RetryReport, StopReason};
+use http_retry::StopReason;
 use serde_json::{Value, json};
 use tower::BoxError;
 
@@ -127,8 +127,8 @@ async fn fail_is_an_error_with_the_report_where_possible() {
         let error = told.result.unwrap_err();
         let report = failure(&error).expect("the policy's own error");
         assert_eq!(Some(report), told.report.as_ref(), "{stack:?} {way:?}");
-        assert_eq!(report.stop(), way.stop(), "{stack:?} {way:?}");
-        let last = report.attempts().last().unwrap();
+        assert_eq!(report.stop, way.stop(), "{stack:?} {way:?}");
+        let last = report.attempts.last().unwrap();
         assert_eq!(last.status.unwrap().as_u16(), 503, "{stack:?} {way:?}");
     }
 }
@@ -155,7 +155,7 @@ async fn fail_leaves_an_error_as_it_is() {
             is_connect(&error) && failure(&error).is_none(),
             "{stack:?} {error:?}"
         );
-        let stop = told.report.as_ref().map(RetryReport::stop);
+        let stop = told.report.as_ref().map(|report| report.stop);
         let expected = stack
             .has_extensions()
             .then_some(StopReason::AttemptsExhausted);

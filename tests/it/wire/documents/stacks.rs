@@ -96,7 +96,7 @@ impl Kit {
                 RetryEventKind::AttemptStarted { number, .. } => format!("starts {number}"),
                 RetryEventKind::AttemptEnded(attempt) => format!("ends {}", attempt.number),
                 RetryEventKind::RetryScheduled { retry, .. } => format!("plans {retry}"),
-                RetryEventKind::Stopped(report) => format!("stops: {}", report.stop()),
+                RetryEventKind::Stopped(report) => format!("stops: {}", report.stop),
                 _ => "?".to_owned(),
             };
             events
@@ -219,12 +219,12 @@ impl Told {
     }
 
     pub(super) fn stop(&self) -> StopReason {
-        self.report.as_ref().unwrap().stop()
+        self.report.as_ref().unwrap().stop
     }
 
     /// The statuses of the attempts, 0 for an error, and the rules that judged them.
     pub(super) fn attempts(&self) -> Vec<(u16, Option<&str>)> {
-        let attempts = self.report.as_ref().unwrap().attempts().iter();
+        let attempts = self.report.as_ref().unwrap().attempts.iter();
         attempts
             .map(|attempt| {
                 let status = attempt.status.map_or(0, |status| status.as_u16());

@@ -84,7 +84,7 @@ async fn one(client: &Client, url: &str) -> BTreeSet<String> {
     let statuses: Vec<u16> = attempts.iter().map(|(status, _)| *status).collect();
     assert_eq!(
         statuses.len(),
-        told.report.as_ref().unwrap().attempt_count() as usize
+        told.report.as_ref().unwrap().attempt_count as usize
     );
     assert_eq!(statuses[..2], [503, 503], "{statuses:?}");
     assert!(
@@ -195,7 +195,7 @@ async fn play(stack: Stack) {
 /// One budget has paid for every retry that was sent, whatever document it was planned by, and for no failover.
 async fn assert_tokens(kit: &Kit, first: &FaultServer, at_second: usize) {
     let told = kit.send(Stack::Boxed, get(&first.url("/"))).await;
-    let left = told.report.unwrap().tokens_left().unwrap();
+    let left = told.report.unwrap().tokens_left.unwrap();
     // One at the first service, and at the second all but the failover itself.
     let retries = REQUESTS + (at_second - REQUESTS);
     let expected = u32::try_from(1_000 - retries).unwrap();

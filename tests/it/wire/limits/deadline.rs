@@ -26,11 +26,8 @@ async fn a_delay_too_long_ends_at_once_with_the_answer() {
             let told = Client::new(stack, &setup).send(request).await.unwrap();
             assert_eq!((told.status.as_u16(), &told.body[..]), (503, &b"sorry"[..]));
             let report = told.report.unwrap();
-            assert_eq!(report.stop(), StopReason::DeadlineExceeded);
-            assert_eq!(
-                (report.waited(), slot.take()),
-                (Duration::ZERO, Some(report))
-            );
+            assert_eq!(report.stop, StopReason::DeadlineExceeded);
+            assert_eq!((report.waited, slot.take()), (Duration::ZERO, Some(report)));
             assert_eq!((server.received().len(), setup.tokens()), (1, 20));
         }
     }
@@ -82,7 +79,7 @@ async fn time_that_ran_out_in_the_wait_leaves_the_answer_whole() {
         setup.clock.advance(SECOND * 4);
         let told = in_time(call).await.unwrap();
         assert_eq!((told.status.as_u16(), &told.body[..]), (503, &b"sorry"[..]));
-        assert_eq!(told.report.unwrap().stop(), StopReason::DeadlineExceeded);
+        assert_eq!(told.report.unwrap().stop, StopReason::DeadlineExceeded);
         assert_eq!(why(&slot), StopReason::DeadlineExceeded);
         assert_eq!((server.received().len(), setup.tokens()), (1, 20));
     }

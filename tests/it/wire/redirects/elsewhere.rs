@@ -57,8 +57,8 @@ where
     answer.unwrap();
     let report = log.lock().unwrap().take().unwrap();
     (
-        report.stop(),
-        report.attempts()[0].reach,
+        report.stop,
+        report.attempts[0].reach,
         server.received().len(),
     )
 }
@@ -224,8 +224,8 @@ async fn a_service_that_sends_through_reqwest_is_one_that_redirects() {
         let answer = service.oneshot(request.body(Bytes::new()).unwrap()).await;
         let report = log.lock().unwrap().take().unwrap();
         assert!(answer.unwrap().status() <= StatusCode::TOO_MANY_REQUESTS);
-        let reach = report.attempts()[0].reach;
-        (report.stop(), reach, server.received().len())
+        let reach = report.attempts[0].reach;
+        (report.stop, reach, server.received().len())
     };
     assert_eq!(
         ended(State::Unknown, round("/converted").await).await,

@@ -32,7 +32,7 @@ fn told_wrong(adapter: Adapter, told: State) -> Client {
 async fn busy_order(client: &Client) -> (StopReason, usize) {
     let server = FaultServer::start([Act::status(429)]).await;
     let call = client.send(Method::POST, &server.url("/known")).await;
-    (call.report.unwrap().stop(), server.received().len())
+    (call.report.unwrap().stop, server.received().len())
 }
 
 #[tokio::test]
@@ -120,16 +120,12 @@ async fn a_server_that_goes_away_after_a_redirect_has_the_order() {
             let client = Client::new(adapter, state, without_waits(3), true);
             let report = client.send(Method::POST, &url).await.report.unwrap();
             server.await.unwrap();
-            let first = &report.attempts()[0];
+            let first = &report.attempts[0];
             assert_eq!(
                 (first.error, first.reach),
                 (Some(ErrorKind::Connect), Reach::Ambiguous)
             );
-            assert_eq!(
-                (report.stop(), report.attempt_count()),
-                (stop, 1),
-                "{client:?}"
-            );
+            assert_eq!((report.stop, report.attempt_count), (stop, 1), "{client:?}");
         }
     }
 }
@@ -157,7 +153,7 @@ async fn a_policy_below_decides_what_is_followed() {
         let call = client
             .send(Method::POST, &server.url("/inner-policy"))
             .await;
-        assert_eq!(call.report.unwrap().stop(), stop);
+        assert_eq!(call.report.unwrap().stop, stop);
         assert_eq!(server.received().len(), 1);
     }
 }
@@ -176,7 +172,7 @@ async fn an_outer_middleware_knows_of_redirects_further_in() {
         let answer = in_time(client.execute(request)).await;
         assert_eq!(answer.unwrap().status(), 429);
         let report = log.lock().unwrap().take().unwrap();
-        assert_eq!(report.stop(), StopReason::NotIdempotent);
+        assert_eq!(report.stop, StopReason::NotIdempotent);
         assert_eq!(server.received().len(), 2);
     }
 }
@@ -232,7 +228,7 @@ async fn run(runner: Runner, client: reqwest::Client, url: &str) -> (u32, StopRe
     let posted = runner.run_by_policy(|_| client.post(url).body("order").send());
     assert!(in_time(posted).await.unwrap_err().is_connect());
     let report = slot.take().unwrap();
-    (report.attempt_count(), report.stop())
+    (report.attempt_count, report.stop)
 }
 
 #[tokio::test]

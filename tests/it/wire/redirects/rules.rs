@@ -61,7 +61,7 @@ async fn sent(
     };
     assert!(in_time(answer).await.is_some());
     let report = log.lock().unwrap().take().unwrap();
-    (report.stop(), server.received().len())
+    (report.stop, server.received().len())
 }
 
 /// An order that is redirected back to its own URL, where a busy page answers the first time.

@@ -58,8 +58,8 @@ async fn a_held_stream_that_stops_is_sent_again_by_every_bound() {
             let (told, sent) = held(stack, &setup, wait, begun).await;
             let report = told.report.unwrap();
             assert_eq!((&told.body[..], sent), (&b"answer"[..], 2), "{stack:?}");
-            assert_eq!(report.stop(), StopReason::Succeeded, "{stack:?} {wait:?}");
-            let first = &report.attempts()[0];
+            assert_eq!(report.stop, StopReason::Succeeded, "{stack:?} {wait:?}");
+            let first = &report.attempts[0];
             assert_eq!(first.reason, Some(Reason::Timeout), "{stack:?} {wait:?}");
             // A timeout costs two tokens.
             assert_eq!(setup.tokens(), 18, "{stack:?} {wait:?}");
@@ -88,9 +88,9 @@ async fn a_held_stream_that_no_retry_may_follow_is_the_callers_whole() {
             };
             let (told, sent) = held(stack, &setup, wait, begun).await;
             let report = told.report.unwrap();
-            assert_eq!((report.stop(), sent), (why, 1), "{stack:?}");
+            assert_eq!((report.stop, sent), (why, 1), "{stack:?}");
             assert_eq!(told.body, [QUIET, OUTPUT].concat(), "{stack:?} {why:?}");
-            assert_eq!(report.attempts()[0].reason, Some(Reason::Timeout));
+            assert_eq!(report.attempts[0].reason, Some(Reason::Timeout));
         }
     }
 }

@@ -78,7 +78,7 @@ async fn the_caller_gets_the_last_answer_whole_and_the_token_is_back() {
     let told = told(response).await.unwrap();
     assert_eq!((told.status.as_u16(), &told.body[..]), (503, &b"sorry"[..]));
     assert_eq!(
-        (report.stop(), report.attempt_count()),
+        (report.stop, report.attempt_count),
         (StopReason::NotReady, 1)
     );
     assert_eq!((setup.tokens(), server.received().len()), (20, 1));
@@ -96,7 +96,7 @@ async fn so_it_does_where_nobody_asked_for_a_report() {
         (told.status.as_u16(), &told.body[..]),
         (503, &b"answer"[..])
     );
-    assert_eq!(told.report.unwrap().stop(), StopReason::NotReady);
+    assert_eq!(told.report.unwrap().stop, StopReason::NotReady);
     assert_eq!(setup.tokens(), 20);
 }
 
@@ -107,7 +107,7 @@ async fn the_caller_gets_the_last_error_as_it_was() {
     let (result, report) = call(setup.layer(), &server).await;
     let error = result.unwrap_err();
     assert!(error.is::<hyper_util::client::legacy::Error>(), "{error:?}");
-    assert_eq!(report.stop(), StopReason::NotReady);
+    assert_eq!(report.stop, StopReason::NotReady);
     assert_eq!(setup.tokens(), 20);
 }
 
@@ -118,6 +118,6 @@ async fn after_a_dropped_answer_the_caller_gets_the_services_word() {
     let layer = setup.layer().drain_before_retry("answer".len() - 1, SECOND);
     let (result, report) = call(layer, &server).await;
     assert_eq!(result.unwrap_err().to_string(), "not ready any more");
-    assert_eq!(report.stop(), StopReason::NotReady);
+    assert_eq!(report.stop, StopReason::NotReady);
     assert_eq!(setup.tokens(), 20);
 }

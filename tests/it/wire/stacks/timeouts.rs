@@ -53,7 +53,7 @@ async fn a_timeout_inside_is_retried_without_being_taught() {
     stopped.advance(LIMIT).await;
     assert_eq!(in_time(call).await.unwrap().status(), 200);
     let report = slot.take().unwrap();
-    assert_eq!(report.attempts()[0].error, Some(ErrorKind::Timeout));
+    assert_eq!(report.attempts[0].error, Some(ErrorKind::Timeout));
     assert_eq!(server.received().len(), 2);
 }
 

@@ -85,7 +85,7 @@ impl Ended {
     /// Why the call stopped, and what broke its first attempt.
     fn reported(&self) -> (StopReason, Option<ErrorKind>) {
         let report = self.report.as_ref().expect("a call that went wrong");
-        (report.stop(), report.attempts()[0].error)
+        (report.stop, report.attempts[0].error)
     }
 }
 

@@ -17,10 +17,10 @@ fn attempt(number: u32) -> AttemptReport {
 fn a_report_of_a_thousand_attempts_keeps_the_last_64() {
     let mut report = RetryReport::new();
     (1..=1_000).for_each(|number| report.push(attempt(number)));
-    assert_eq!(report.attempt_count(), 1_000);
-    assert_eq!(report.attempts().len(), 64);
-    assert_eq!(report.attempts().last().unwrap().number, 1_000);
-    assert_eq!(report.waited(), Duration::from_secs(1_000));
+    assert_eq!(report.attempt_count, 1_000);
+    assert_eq!(report.attempts.len(), 64);
+    assert_eq!(report.attempts.last().unwrap().number, 1_000);
+    assert_eq!(report.waited, Duration::from_secs(1_000));
 }
 
 #[test]

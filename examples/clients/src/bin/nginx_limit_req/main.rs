@@ -193,7 +193,7 @@ async fn calls(url: &str) -> Result<(usize, usize)> {
 
 fn told<B>(response: &Response<B>) -> (usize, usize) {
     let report = response.extensions().get::<RetryReport>();
-    let attempts = report.map_or(&[][..], RetryReport::attempts);
+    let attempts = report.map_or(&[][..], |report| &report.attempts);
     let pairs = attempts.iter().zip(attempts.iter().skip(1));
     let pairs = pairs.filter(|(before, _)| before.status == Some(StatusCode::TOO_MANY_REQUESTS));
     pairs.fold((0, 0), |(refused, early), (before, next)| {

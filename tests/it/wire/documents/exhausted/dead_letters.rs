@@ -52,7 +52,7 @@ fn assert_letter(letters: &Mutex<Vec<Letter>>, service: &str, uri: &str, way: Wa
     assert_eq!((&letter.method, &*letter.uri), (&Method::PUT, uri), "{why}");
     assert_eq!(letter.service, service, "{why}");
     assert_eq!(letter.headers["authorization"], "Bearer secret", "{why}");
-    assert_eq!(letter.report.stop(), way.stop(), "{why}");
+    assert_eq!(letter.report.stop, way.stop(), "{why}");
 }
 
 #[tokio::test]

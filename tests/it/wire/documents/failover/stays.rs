@@ -24,7 +24,7 @@ async fn a_request_that_may_have_been_processed_stays_where_it_was() {
             let kit = Kit::new(pair.document(Way::Attempts, &never()));
             let told = kit.send(stack, order(&pair.first.url("/"), "POST")).await;
             assert_eq!(pair.counts(), (1, 0), "{why}");
-            let stop = told.report.map(|report| report.stop());
+            let stop = told.report.map(|report| report.stop);
             assert!(
                 matches!(stop, None | Some(StopReason::NotIdempotent)),
                 "{why} {stop:?}"

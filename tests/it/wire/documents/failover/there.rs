@@ -93,7 +93,7 @@ async fn the_other_services_policy_rules_and_budget_hold_there() {
         assert_eq!(told.stop(), StopReason::AttemptsExhausted, "{stack:?}");
         let waits: Vec<_> = kit.clock.waits().iter().map(Duration::as_secs).collect();
         assert_eq!(waits, [30], "{stack:?}: only the rule waits");
-        let left = told.report.as_ref().unwrap().tokens_left().unwrap();
+        let left = told.report.as_ref().unwrap().tokens_left.unwrap();
         assert_eq!(left, 9.into(), "{stack:?}: one retry of ten is spent");
         let expected = [
             "first starts 1",

@@ -12,7 +12,7 @@ use std::pin::pin;
 /// The tokens that are left, told by another request.
 async fn tokens(kit: &Kit, server: &FaultServer) -> u32 {
     let told = still(&kit.client(Stack::Boxed), get(&server.url("/"))).await;
-    let left = told.report.unwrap().tokens_left().unwrap();
+    let left = told.report.unwrap().tokens_left.unwrap();
     (0..=10).find(|number| left == (*number).into()).unwrap()
 }
 
