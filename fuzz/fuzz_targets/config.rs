@@ -86,7 +86,7 @@ fn check_errors(errors: &ConfigErrors) {
     let number = errors.iter().count();
     assert!((1..=20).contains(&number));
     for error in errors.iter() {
-        assert!(!error.field().is_empty() && !error.allowed().is_empty());
+        assert!(!error.field.is_empty() && !error.allowed.is_empty());
     }
 }
 

@@ -322,5 +322,5 @@ fn services_that_stay_as_they_are_are_shared_with_those_before() {
         .to_builder()
         .service(service("new", 1))
         .service(service("new", 2));
-    assert_eq!(twice.build().unwrap_err().given(), "new");
+    assert_eq!(twice.build().unwrap_err().given, "new");
 }

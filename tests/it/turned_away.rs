@@ -46,8 +46,8 @@ fn check(ends: &[(Result<StatusCode, BoxError>, Duration)], slot: &ReportSlot) {
     let (end, took) = last;
     let error = end.as_ref().unwrap_err();
     let limited = RateLimited::of(&**error).unwrap();
-    assert_eq!(limited.service(), "api.example");
-    let left = limited.retry_after();
+    assert_eq!(&*limited.service, "api.example");
+    let left = limited.retry_after;
     assert!(left > LIMIT - DEADLINE && left <= LIMIT, "{left:?}");
     assert_eq!(*took, Duration::ZERO);
     let report = slot.take().unwrap();

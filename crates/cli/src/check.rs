@@ -184,9 +184,9 @@ impl Checked {
 impl Problems {
     fn of(problems: &ConfigErrors) -> Self {
         let listed = problems.iter().map(|problem| Problem {
-            path: problem.field().to_owned(),
+            path: problem.field.to_string(),
             words: problem.to_string(),
-            place: problem.place(),
+            place: problem.place,
         });
         let listed: Vec<Problem> = listed.collect();
         let count = listed.len().saturating_add(problems.more());

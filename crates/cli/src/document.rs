@@ -7,7 +7,7 @@ use http_retry::config::{ConfigErrors, Document, PathProbe, RetryConfig, RetryCo
 use http_retry::fleet::Fleet;
 use http_retry::report::DeadLetter;
 use http_retry::testing::MemoryStore;
-use http_retry::{ConfigError, RetryBudget};
+use http_retry::RetryBudget;
 use serde::de::DeserializeSeed;
 use serde_json::Value;
 use std::fmt::Display;
@@ -133,7 +133,7 @@ pub(crate) fn load(file: &Path, reading: &Reading) -> Result<(Source, RetryConfi
         let more = problems.iter().count().saturating_sub(1);
         let more = more.saturating_add(problems.more());
         let located = source.locate(problems);
-        let place = located.iter().next().and_then(ConfigError::place);
+        let place = located.iter().next().and_then(|problem| problem.place);
         Failure::of_document(&name(file), place, &first.unwrap_or_default(), more)
     })?;
     Ok((source, config))

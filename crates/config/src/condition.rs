@@ -438,6 +438,6 @@ fn named<T>(
 /// Checks a pointer. An invalid one may be a secret, so the error does not show it.
 fn pointer(text: &str) -> Result<(), String> {
     let checked = rules::Condition::json(text, rules::Value::any());
-    let checked = checked.map_err(|error| format!("invalid JSON pointer: {}", error.allowed()));
+    let checked = checked.map_err(|error| format!("invalid JSON pointer: {}", error.allowed));
     checked.map(drop)
 }

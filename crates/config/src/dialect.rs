@@ -26,7 +26,7 @@ impl Resolver<'_> {
             }
             let path = Path::default().key("dialects").key(name);
             if let (Err(error), false) = (own.check(), self.problems.are_within(&path)) {
-                let cause = format!("{} {}", error.given(), error.allowed());
+                let cause = format!("{} {}", error.given, error.allowed);
                 self.problems.add(&path, &"", cause);
             }
         }
@@ -45,8 +45,7 @@ impl Resolver<'_> {
             }
         }
         if let Some(Err(error)) = row.value.row().map(|row| row.check()) {
-            let cause = error.allowed().to_owned();
-            self.problems.add(&path.key("when"), &"", cause);
+            self.problems.add(&path.key("when"), &"", error.allowed);
         }
     }
 

@@ -418,19 +418,15 @@ impl<'a> Parts<'a> {
         // A number that could not be read would look like a missing one.
         let is_read = !self.problems.are_within(&path);
         if let (true, Err(error)) = (is_read, given.value.builder().build()) {
-            let field = error.field().trim_start_matches("budget.");
+            let field = error.field.trim_start_matches("budget.");
             let bound = match field {
                 "initial" | "retry_cost" | "timeout_cost" | "gated_cost" => {
                     ", which is the capacity"
                 }
                 _ => "",
             };
-            let cause = format!(
-                "{} is not allowed: {}{bound}",
-                error.given(),
-                error.allowed()
-            );
-            self.problems.add(&path.key(field), &error.given(), cause);
+            let cause = format!("{} is not allowed: {}{bound}", error.given, error.allowed);
+            self.problems.add(&path.key(field), &error.given, cause);
         }
         given.value
     }

@@ -85,13 +85,13 @@ fn build(
     let wait = keys.wait.iter().map(|wait| wait.0);
     let fleet = wait.fold(fleet, FleetBuilder::wait);
     let report = |error: ConfigError| {
-        let key = match error.field() {
+        let key = match &*error.field {
             "fleet.prefix" => "prefix",
             "fleet.wait" => "wait",
             // The URL is given by `redis` or by a variable.
             _ => key,
         };
-        problems.add(&path.key(key), &"", error.allowed());
+        problems.add(&path.key(key), &"", error.allowed);
     };
     fleet.redis(url).map_err(report).ok()
 }

@@ -380,20 +380,20 @@ impl<'a> All<'a> {
     /// Reports an error of the builder at the path that caused it. Other errors have been reported already, in terms of
     /// the document.
     fn report(&self, error: &ConfigError) {
-        let Some(label) = error.field().strip_suffix(".failover") else {
-            let (problems, given) = (self.resolver.problems, error.given());
+        let Some(label) = error.field.strip_suffix(".failover") else {
+            let (problems, given) = (self.resolver.problems, &error.given);
             // Without any problem the error would be lost, and the document would count as valid.
             if problems.is_empty() {
-                let cause = format!("{given} is not allowed: {}", error.allowed());
-                problems.add(&error.field(), &given, cause);
+                let cause = format!("{given} is not allowed: {}", error.allowed);
+                problems.add(&error.field, given, cause);
             }
             return;
         };
-        let key = (label.to_owned(), Arc::from(error.given()));
+        let key = (label.to_owned(), Arc::from(&*error.given));
         let Some(from) = self.failovers.get(&key) else {
             return;
         };
-        let (service, broken) = (error.given(), error.allowed());
+        let (service, broken) = (&error.given, &error.allowed);
         // A failover of the whole document applies at its own destination too, which closes the cycle.
         let is_everywhere = broken.contains("failover cycle") && !from.starts_with("services.");
         let why = if is_everywhere {
@@ -403,7 +403,7 @@ impl<'a> All<'a> {
         };
         self.resolver
             .problems
-            .add(&from, &service, format!("{broken}{why}"));
+            .add(&from, service, format!("{broken}{why}"));
     }
 }
 

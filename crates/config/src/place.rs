@@ -135,8 +135,7 @@ impl Resolver<'_> {
         let action = match effect {
             RuleEffect::Classify(row) => {
                 if let Err(error) = row.check() {
-                    let cause = error.allowed().to_owned();
-                    self.problems.add(&path.key("when"), &"", cause);
+                    self.problems.add(&path.key("when"), &"", error.allowed);
                     return;
                 }
                 let rows = rules.extras.class_rows.clone();

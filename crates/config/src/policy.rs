@@ -116,7 +116,7 @@ impl Resolver<'_> {
                 };
                 // `build` would refuse it too, but would not know its path.
                 if let Err(error) = dialect.check() {
-                    self.wrong(given, format!("{} {}", error.given(), error.allowed()));
+                    self.wrong(given, format!("{} {}", error.given, error.allowed));
                     return builder;
                 }
                 builder.dialect(dialect)
@@ -194,9 +194,9 @@ impl Resolver<'_> {
         let body = value(&response.body).into_iter();
         let canned = body.fold(canned, |canned, body| canned.body(body.0));
         if let Err(error) = canned.check() {
-            let cause = format!("{} is not allowed: {}", error.given(), error.allowed());
+            let cause = format!("{} is not allowed: {}", error.given, error.allowed);
             match (&response.headers, &response.body) {
-                (Some(headers), _) if error.field().ends_with("headers") => {
+                (Some(headers), _) if error.field.ends_with("headers") => {
                     self.wrong(headers, cause);
                 }
                 (_, Some(body)) => self.wrong(body, cause),
@@ -267,25 +267,26 @@ impl Resolver<'_> {
 
     /// Reports an error of the builder at the path that caused it.
     fn refused(&self, retry: &Retry, error: &ConfigError) {
-        let field = key_of(error.field());
+        let field = key_of(&error.field);
         let all = retry.given();
         let written = |wanted: &str| {
             let entry = all.iter().find(|(field, ..)| field == wanted);
             entry.map(|(_, text, from)| (&**text, &**from))
         };
         let given = written(field);
-        let (text, from) = given.unwrap_or((error.given(), field));
+        let (text, from) = given.unwrap_or((&error.given, field));
         let is_built_in = given.is_some_and(|(_, from)| !is_written(from));
         // A default cannot be edited, so the problem is reported at the bound that is written.
-        let (path, cause) = match error.bound().map(key_of).and_then(written) {
+        let (path, cause) = match error.bound.map(key_of).and_then(written) {
             Some((most, path)) if is_built_in && is_written(path) => {
                 let least = format!("must be at least {field}, which is {text} ({from})");
                 let cause = format!("{most} is not allowed: {least}: give {field} too");
                 (path, cause)
             }
             most => {
-                let allowed = error.allowed();
-                let allowed = allowed.replace("use Backoff::none()", "write backoff: none");
+                let allowed = error
+                    .allowed
+                    .replace("use Backoff::none()", "write backoff: none");
                 // A bound from another block is named with its path, since it is not in sight.
                 let far = most.filter(|(_, most)| block_of(most) != block_of(from));
                 let at = far.map_or_else(String::new, |(_, far)| format!(" ({far})"));

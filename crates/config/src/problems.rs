@@ -65,11 +65,10 @@ impl ConfigErrors {
     /// ```
     #[must_use]
     pub fn locate(self, mut find: impl FnMut(PathProbe<'_>) -> Option<(usize, usize)>) -> Self {
-        let problems = self.problems.into_iter().map(|problem| {
-            match PathProbe::place_of(problem.field(), &mut find) {
-                Some((line, column)) => problem.at_place(line, column),
-                None => problem,
-            }
+        let problems = self.problems.into_iter().map(|mut problem| {
+            let place = PathProbe::place_of(&problem.field, &mut find);
+            problem.place = place.or(problem.place);
+            problem
         });
         Self {
             problems: problems.collect(),
@@ -238,7 +237,7 @@ impl Diagnostics {
         // Later problems are only counted, so the path may have one.
         list.reported.len() >= MAX_REPORTED
             || list.reported.iter().any(|problem| {
-                let rest = problem.field().strip_prefix(&*path);
+                let rest = problem.field.strip_prefix(&*path);
                 rest.is_some_and(|rest| rest.starts_with(['.', '[']))
             })
     }
@@ -246,7 +245,7 @@ impl Diagnostics {
     /// Returns `true` if there is, or may be, a problem at a path or below it.
     pub(super) fn contains(&self, path: &dyn Display) -> bool {
         let field = path.to_string();
-        let is_at = |problem: &ConfigError| problem.field() == field;
+        let is_at = |problem: &ConfigError| problem.field == field;
         let is_at = self.0.borrow().reported.iter().any(is_at);
         is_at || self.are_within(path)
     }

@@ -221,7 +221,7 @@ leaf! {
         // The service itself checks it, so that a document allows what code does.
         let service = http_retry_services::Service::new("a", http_retry_core::RetryPolicy::default());
         let checked = service.base_url(url).check();
-        checked.map_err(|error| format!("is no base URL: {}", error.allowed()))?;
+        checked.map_err(|error| format!("is no base URL: {}", error.allowed))?;
         Ok(url.to_owned())
     };
 }
@@ -255,7 +255,7 @@ fn decimal(
     };
     // Keeps the error's part on decimal places, and replaces its bounds by those of the key.
     given.within("", least, most).map_err(|error| {
-        let (_, places) = error.allowed().split_once(',').unwrap_or_default();
+        let (_, places) = error.allowed.split_once(',').unwrap_or_default();
         let comma = if places.is_empty() { "" } else { "," };
         format!("{given} is not allowed: {allowed}{comma}{places}")
     })

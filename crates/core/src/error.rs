@@ -17,20 +17,33 @@ use std::time::Duration;
 ///
 /// let backoff = Backoff::exponential(Duration::from_secs(1)).factor(0.5);
 /// let error = RetryPolicy::builder().backoff(backoff).build().unwrap_err();
-/// assert_eq!(error.field(), "backoff.factor");
+/// assert_eq!(error.field, "backoff.factor");
 /// assert_eq!(error.to_string(), "backoff.factor: 0.5 is not allowed: must be 1 to 1000");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ConfigError {
-    field: Cow<'static, str>,
-    given: String,
-    allowed: Cow<'static, str>,
-    /// The setting that sets the bound, if another one does.
-    bound: Option<&'static str>,
+    /// The invalid setting, such as `backoff.factor`, or its path in a document, such as `services.orders.retry.base`.
+    pub field: Cow<'static, str>,
+    /// The value given, as text.
+    pub given: String,
+    /// The bound that the value violates, in words.
+    pub allowed: Cow<'static, str>,
+    /// The setting that sets the bound, or `None` if the bound is fixed.
+    ///
+    /// ```
+    /// use http_retry::{Backoff, RetryPolicy};
+    /// use std::time::Duration;
+    ///
+    /// let backoff = Backoff::fixed(Duration::from_secs(2)).max_delay(Duration::from_secs(1));
+    /// let error = RetryPolicy::builder().backoff(backoff).build().unwrap_err();
+    /// assert_eq!((&*error.field, error.bound), ("backoff.base", Some("backoff.max_delay")));
+    /// ```
+    pub bound: Option<&'static str>,
     /// `true` if `allowed` is a complete sentence.
     is_sentence: bool,
-    /// The line and column in a document's text, from 1 on.
-    place: Option<(usize, usize)>,
+    /// The line and the column in the text of a document, counted from 1, if they are known.
+    pub place: Option<(usize, usize)>,
 }
 
 impl ConfigError {
@@ -85,53 +98,6 @@ impl ConfigError {
         let bound = Some(setting);
         Self { bound, ..self }
     }
-
-    /// Adds the place in the text of a document, counted from 1.
-    #[must_use]
-    pub fn at_place(self, line: usize, column: usize) -> Self {
-        let place = Some((line, column));
-        Self { place, ..self }
-    }
-
-    /// Returns the line and the column in the text of a document, if they are known.
-    #[must_use]
-    pub fn place(&self) -> Option<(usize, usize)> {
-        self.place
-    }
-
-    /// Returns the invalid setting, such as `backoff.factor`, or its path in a document, such as
-    /// `services.orders.retry.base`.
-    #[must_use]
-    pub fn field(&self) -> &str {
-        &self.field
-    }
-
-    /// Returns the value given, as text.
-    #[must_use]
-    pub fn given(&self) -> &str {
-        &self.given
-    }
-
-    /// Returns the setting that sets the bound, or `None` if the bound is fixed.
-    ///
-    /// ```
-    /// use http_retry::{Backoff, RetryPolicy};
-    /// use std::time::Duration;
-    ///
-    /// let backoff = Backoff::fixed(Duration::from_secs(2)).max_delay(Duration::from_secs(1));
-    /// let error = RetryPolicy::builder().backoff(backoff).build().unwrap_err();
-    /// assert_eq!((error.field(), error.bound()), ("backoff.base", Some("backoff.max_delay")));
-    /// ```
-    #[must_use]
-    pub fn bound(&self) -> Option<&str> {
-        self.bound
-    }
-
-    /// Returns the bound that the value violates, in words.
-    #[must_use]
-    pub fn allowed(&self) -> &str {
-        &self.allowed
-    }
 }
 
 impl fmt::Display for ConfigError {
@@ -175,13 +141,17 @@ impl Error for ConfigError {}
 /// # let error = std::io::Error::other("another error");
 ///
 /// if let Some(limited) = RateLimited::of(&error) {
-///     eprintln!("try {} again in {:?}", limited.service(), limited.retry_after());
+///     eprintln!("try {} again in {:?}", limited.service, limited.retry_after);
 /// }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RateLimited {
-    service: Arc<str>,
-    retry_after: Duration,
+    /// The name of the service, or the host and port of one without a name.
+    pub service: Arc<str>,
+    /// The time from the call's end until the gate opens, as far as was known then. It is no promise of the server: other
+    /// calls that wait for it go first.
+    pub retry_after: Duration,
 }
 
 impl RateLimited {
@@ -192,19 +162,6 @@ impl RateLimited {
             service,
             retry_after,
         }
-    }
-
-    /// Returns the name of the service, or the host and port of one without a name.
-    #[must_use]
-    pub fn service(&self) -> &str {
-        &self.service
-    }
-
-    /// Returns the time from the call's end until the gate opens, as far as was known then. It is no promise of the
-    /// server: other calls that wait for it go first.
-    #[must_use]
-    pub fn retry_after(&self) -> Duration {
-        self.retry_after
     }
 
     /// Returns the limit that an error is or carries, anywhere in its source chain.

@@ -147,7 +147,7 @@ mod tests {
         }
         assert!(Fleet::builder().prefix("a".repeat(64)).redis(URL).is_ok());
         let error = Fleet::builder().prefix("a".repeat(65)).redis(URL);
-        assert_eq!(error.unwrap_err().field(), "fleet.prefix");
+        assert_eq!(error.unwrap_err().field, "fleet.prefix");
     }
 
     #[test]
@@ -155,6 +155,6 @@ mod tests {
         let client = || ::redis::Client::open(URL).unwrap();
         assert!(Fleet::builder().redis_client(client()).is_ok());
         let error = Fleet::builder().prefix("").redis_client(client());
-        assert_eq!(error.unwrap_err().field(), "fleet.prefix");
+        assert_eq!(error.unwrap_err().field, "fleet.prefix");
     }
 }

@@ -31,7 +31,7 @@ use std::sync::Arc;
 ///
 /// let wrong = Service::new("orders", RetryPolicy::background()).host("https://orders.example.com");
 /// let refused = Services::builder(RetryPolicy::background()).service(wrong).build();
-/// assert_eq!(refused.unwrap_err().field(), "services.orders.host");
+/// assert_eq!(refused.unwrap_err().field, "services.orders.host");
 /// # Ok::<(), http_retry::ConfigError>(())
 /// ```
 #[derive(Debug, Clone)]

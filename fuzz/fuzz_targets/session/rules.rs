@@ -145,7 +145,7 @@ impl Rules {
         // What cannot work is refused, with the field's name.
         let built = builder.build();
         built
-            .map_err(|error| assert!(!error.field().is_empty()))
+            .map_err(|error| assert!(!error.field.is_empty()))
             .ok()
     }
 
@@ -199,7 +199,7 @@ impl Purse {
         }
         let built = builder.build();
         built
-            .map_err(|error| assert!(!error.field().is_empty()))
+            .map_err(|error| assert!(!error.field.is_empty()))
             .ok()
     }
 }

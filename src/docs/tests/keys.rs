@@ -125,10 +125,8 @@ fn the_shape_of_the_reference_is_whole() {
 fn known(text: &str) -> Vec<String> {
     let document: Document = serde_yaml_ng::from_str(text).unwrap();
     let errors = RetryConfig::load(&document).unwrap_err();
-    let mut unknown = errors
-        .iter()
-        .filter(|error| error.field().ends_with("zzzz"));
-    let message = unknown.next().unwrap().allowed();
+    let mut unknown = errors.iter().filter(|error| error.field.ends_with("zzzz"));
+    let message = &unknown.next().unwrap().allowed;
     let (_, keys) = message.split_once("known are ").unwrap();
     sorted(keys.split(", ").map(str::to_owned))
 }

@@ -83,8 +83,8 @@ services:
     let wanted = "services.openai.retry.base: 2000 has no unit: write 2000ms or 2000s";
     assert_eq!(errors.to_string(), wanted);
     let error = errors.iter().next().unwrap();
-    assert_eq!(error.field(), "services.openai.retry.base");
-    assert_eq!(error.given(), "2000");
+    assert_eq!(error.field, "services.openai.retry.base");
+    assert_eq!(error.given, "2000");
 }
 
 /// The message says `write 2.5s`, so that must do.

@@ -230,7 +230,7 @@ fn check(document: &Value) {
         }
         Err(errors) => {
             told.push(format!("{errors} {errors:?}"));
-            told.extend(errors.iter().map(|error| error.given().to_owned()));
+            told.extend(errors.iter().map(|error| error.given.clone()));
         }
     }
     let told = told.join("\n");

@@ -40,9 +40,9 @@ fn without_a_row_its_case_means_something_else() {
 
 #[test]
 fn an_unknown_name_is_told_the_nearest() {
-    assert_eq!(Dialect::get("big-query").unwrap_err().field(), "dialect");
+    assert_eq!(Dialect::get("big-query").unwrap_err().field, "dialect");
     let error = Dialect::get("git_hub").unwrap_err();
-    assert!(error.allowed().contains("gitlab") || error.allowed().contains("github"));
+    assert!(error.allowed.contains("gitlab") || error.allowed.contains("github"));
     assert_eq!(Dialect::get("bigquery").unwrap().name(), "google");
     assert_eq!(Dialect::get("azure-cosmos").unwrap().name(), "azure");
     for (alias, name) in [

@@ -104,8 +104,8 @@ proptest! {
             Ok(policy) => prop_assert!(policy.explain().contains("attempt")),
             Err(error) => {
                 let text = error.to_string();
-                prop_assert!(text.starts_with(error.field()) && text.contains(error.given()));
-                prop_assert!(!error.field().is_empty() && !error.allowed().is_empty());
+                prop_assert!(text.starts_with(&*error.field) && text.contains(&error.given));
+                prop_assert!(!error.field.is_empty() && !error.allowed.is_empty());
             }
         }
     }
@@ -190,7 +190,7 @@ proptest! {
         for builder in [full.retry_cost(retry).timeout_cost(timeout), builder.growth(growth)] {
             match builder.build() {
                 Ok(budget) => times.iter().for_each(|(now, success)| use_once(&budget, *now, *success)),
-                Err(error) => prop_assert!(error.field().starts_with("budget.")),
+                Err(error) => prop_assert!(error.field.starts_with("budget.")),
             }
         }
     }

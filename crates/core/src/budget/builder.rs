@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     fn rejected_field(builder: RetryBudgetBuilder) -> String {
-        builder.build().unwrap_err().field().to_owned()
+        builder.build().unwrap_err().field.into()
     }
 
     #[test]

@@ -417,6 +417,6 @@ mod tests {
     #[test]
     fn an_invalid_builder_is_rejected_before_the_first_use() {
         let error = ServiceBudgets::new(RetryBudget::builder().capacity(0)).unwrap_err();
-        assert_eq!(error.field(), "budget.capacity");
+        assert_eq!(error.field, "budget.capacity");
     }
 }

@@ -290,7 +290,7 @@ mod tests {
     fn more_than_64_mib_is_refused() {
         assert!(check_whole_responses(MAX_ANSWER_BYTES).is_ok());
         let refused = check_whole_responses(MAX_ANSWER_BYTES + 1).unwrap_err();
-        assert_eq!(refused.field(), "whole_responses");
+        assert_eq!(refused.field, "whole_responses");
         assert!(refused.to_string().contains("a longer body is a download"));
     }
 }

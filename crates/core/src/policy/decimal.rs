@@ -244,8 +244,8 @@ mod tests {
             let error = Decimal::from(float)
                 .within("ratio", Decimal::ZERO, Decimal::ONE)
                 .unwrap_err();
-            assert_eq!(error.field(), "ratio");
-            assert_eq!(error.given(), float.to_string());
+            assert_eq!(error.field, "ratio");
+            assert_eq!(error.given, float.to_string());
         }
     }
 

@@ -33,7 +33,7 @@ use std::time::Duration;
 ///
 /// let never = HoldStreams::new().first_event_timeout(Duration::ZERO);
 /// let refused = RetryPolicy::llm().to_builder().hold_streams(never).build();
-/// assert_eq!(refused.unwrap_err().field(), "first_event_timeout");
+/// assert_eq!(refused.unwrap_err().field, "first_event_timeout");
 /// # Ok::<(), http_retry::ConfigError>(())
 /// ```
 ///
@@ -163,6 +163,6 @@ mod tests {
     fn a_bound_of_nothing_is_refused() {
         let hold = HoldStreams::new().first_event_timeout(Duration::ZERO);
         let policy = RetryPolicy::llm().to_builder().hold_streams(hold).build();
-        assert_eq!(policy.unwrap_err().field(), "first_event_timeout");
+        assert_eq!(policy.unwrap_err().field, "first_event_timeout");
     }
 }

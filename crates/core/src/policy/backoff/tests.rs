@@ -5,7 +5,7 @@ use super::*;
 const SECOND: Duration = Duration::from_secs(1);
 
 fn field_at_fault(backoff: &Backoff) -> String {
-    backoff.check().unwrap_err().field().to_owned()
+    backoff.check().unwrap_err().field.into()
 }
 
 #[test]

@@ -8,11 +8,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 fn refused(builder: RetryPolicyBuilder) -> (String, String, String) {
     let error = builder.build().unwrap_err();
-    (
-        error.field().into(),
-        error.given().into(),
-        error.allowed().into(),
-    )
+    (error.field.into(), error.given, error.allowed.into())
 }
 
 #[test]

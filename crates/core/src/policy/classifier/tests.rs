@@ -207,7 +207,7 @@ fn build_refuses_a_classifier_whose_rule_cannot_work() {
         RetryPolicy::builder().classifier(unnamed()),
         RetryPolicy::builder().rule(unnamed()),
     ] {
-        assert_eq!(builder.build().unwrap_err().field(), "rules[0].name");
+        assert_eq!(builder.build().unwrap_err().field, "rules[0].name");
     }
 }
 
@@ -241,7 +241,7 @@ fn build_refuses_a_classifier_that_fails_its_check() {
         RetryPolicy::builder().dialect(table("shop", 42, Class::Success)),
         RetryPolicy::builder().classifier(table("shop", 42, Class::Success)),
     ] {
-        assert_eq!(builder.build().unwrap_err().field(), "table");
+        assert_eq!(builder.build().unwrap_err().field, "table");
     }
 }
 

@@ -70,7 +70,7 @@ fn a_policy_has_the_setting_at_its_default_or_as_set() {
 fn a_policy_checks_and_explains_the_setting() {
     let built = |patience| built(RetryPolicyBuilder::default().patience(patience));
     assert!(built(1).check().is_ok());
-    assert_eq!(built(0).check().unwrap_err().field(), "patience");
+    assert_eq!(built(0).check().unwrap_err().field, "patience");
     let worst = crate::RetryPolicy::background().worst_case();
     assert_eq!(built(4).lines(&worst), ["patience of 4"]);
 }

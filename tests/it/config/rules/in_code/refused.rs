@@ -67,7 +67,7 @@ fn a_wait_that_cannot_work_is_refused() {
 
 fn assert_refused(builder: RetryPolicyBuilder, field: &str) {
     let error = builder.build().map(drop).unwrap_err();
-    assert_eq!(error.field(), field, "{error}");
+    assert_eq!(error.field, field, "{error}");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_condition_that_holds_for_nothing_is_refused() {
         (Condition::message(""), "message"),
         (Condition::code(""), "code"),
     ] {
-        assert_eq!(condition.unwrap_err().field(), field);
+        assert_eq!(condition.unwrap_err().field, field);
     }
 }
 
@@ -131,7 +131,7 @@ fn no_setting_frames_a_request() {
             ),
         ] {
             let error = builder.build().map(drop).unwrap_err();
-            assert_eq!((error.field(), error.given()), (field, name), "{error}");
+            assert_eq!((&*error.field, &*error.given), (field, name), "{error}");
         }
     }
     for name in ["host", "expect", "content-encoding", "accept"] {
