@@ -3,11 +3,11 @@
 use crate::report::Failure;
 use anyhow::bail;
 use clap::{Args, ValueEnum};
+use http_retry::RetryBudget;
 use http_retry::config::{ConfigErrors, Document, PathProbe, RetryConfig, RetryConfigBuilder};
 use http_retry::fleet::Fleet;
 use http_retry::report::DeadLetter;
 use http_retry::testing::MemoryStore;
-use http_retry::RetryBudget;
 use serde::de::DeserializeSeed;
 use serde_json::Value;
 use std::fmt::Display;

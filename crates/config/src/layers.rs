@@ -127,7 +127,7 @@ impl Resolver<'_> {
         match &given.value {
             ExhaustedAction::Failover(to, _) => {
                 // For its problems alone.
-                let _ = self.destination(to.service(), &given.from);
+                let _ = self.destination(&to.service, &given.from);
             }
             ExhaustedAction::DeadLetter(name) => self.check_dead_letter(given, name),
             ExhaustedAction::Last | ExhaustedAction::Fail | ExhaustedAction::Respond => {}

@@ -149,7 +149,7 @@ impl Resolver<'_> {
         match &action {
             Action::Wait(_) if !self.check_wait(rule, &from, rules.retry) => return,
             Action::Failover(to) => {
-                let service = to.service().into();
+                let service = Arc::clone(&to.service);
                 // The first path is kept: it is the most specific, and an error about the service points there.
                 rules.failovers.entry(service).or_insert(from);
             }
@@ -238,7 +238,7 @@ impl Rules<'_> {
         if let Some((ExhaustedAction::Failover(to, _), from)) =
             end.map(|end| (&end.value, &end.from))
         {
-            let service = to.service().into();
+            let service = Arc::clone(&to.service);
             self.failovers
                 .entry(service)
                 .or_insert_with(|| Arc::clone(from));

@@ -114,8 +114,8 @@ fn summary<'a>(
 fn rules(policy: &RetryPolicy) -> Vec<(String, String)> {
     let named = policy.all_rules().map(|rule| {
         (
-            rule.name().unwrap_or_default().to_owned(),
-            rule.action().to_string(),
+            rule.name.as_deref().unwrap_or_default().to_owned(),
+            rule.action.to_string(),
         )
     });
     let otherwise = match policy.default_action() {

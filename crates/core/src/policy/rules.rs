@@ -94,7 +94,7 @@ impl RetryPolicy {
         self.0
             .classifiers
             .rules()
-            .map(Rule::action)
+            .map(|rule| &rule.action)
             .chain(otherwise)
     }
 
@@ -120,7 +120,7 @@ impl RetryPolicy {
             DecidedBy::Policy => &Action::Classify,
             DecidedBy::Rule(index) => {
                 let rule = self.0.classifiers.rule(index);
-                rule.map_or(&Action::Classify, Rule::action)
+                rule.map_or(&Action::Classify, |rule| &rule.action)
             }
             DecidedBy::Otherwise => &self.0.rules.otherwise,
         }

@@ -204,7 +204,7 @@ impl Settings {
     pub(super) fn check_waits(&self) -> Result<(), ConfigError> {
         let rules = self.classifiers.rules();
         let waits = rules.filter_map(|rule| match &rule.action {
-            Action::Wait(wait) => Some((rule.name().unwrap_or_default(), wait)),
+            Action::Wait(wait) => Some((rule.name.as_deref().unwrap_or_default(), wait)),
             _ => None,
         });
         for (name, wait) in waits {

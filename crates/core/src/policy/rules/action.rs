@@ -132,10 +132,12 @@ impl Wait {
 /// processed fails over only if its method or [`Methods::All`](crate::Methods) allows it, unless
 /// [`same_keys`](Self::same_keys) is set.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Failover {
-    pub(crate) service: Arc<str>,
-    /// Set if a repeated request that one of the two servers recognizes is recognized by the other too.
-    pub(crate) same_keys: bool,
+    /// The service's name.
+    pub service: Arc<str>,
+    /// `true` if a repeated request that one of the two servers recognizes is recognized by the other too.
+    pub same_keys: bool,
 }
 
 impl Failover {
@@ -157,12 +159,6 @@ impl Failover {
             same_keys: true,
             ..self
         }
-    }
-
-    /// Returns the service's name.
-    #[must_use]
-    pub fn service(&self) -> &str {
-        &self.service
     }
 }
 

@@ -28,15 +28,17 @@ use std::sync::Arc;
 /// ```
 #[derive(Debug, Clone)]
 #[must_use]
+#[non_exhaustive]
 pub struct Rule {
-    /// The rule's own name, or its index once the rule is in a policy.
-    pub(crate) name: Option<Arc<str>>,
+    /// The name that reports use; a rule in a policy without one of its own has its index, such as `rules[0]`.
+    pub name: Option<Arc<str>>,
     /// The place in a document where it is written.
     pub(crate) origin: Option<Arc<str>>,
     pub(crate) when: Arc<dyn Predicate>,
     /// `true` if the condition may hold for a plain success.
     pub(crate) is_for_successes: bool,
-    pub(crate) action: Action,
+    /// The action on such an outcome.
+    pub action: Action,
     /// Headers for the next attempt and those after it.
     pub(crate) set: Option<Arc<HeaderMap>>,
 }
@@ -61,7 +63,7 @@ impl Rule {
     /// use http_retry::rules::{Condition, Rule};
     ///
     /// let gone = Rule::when(Condition::status([410])?).named("gone").stop();
-    /// assert_eq!(gone.name(), Some("gone"));
+    /// assert_eq!(gone.name.as_deref(), Some("gone"));
     /// # Ok::<(), http_retry::ConfigError>(())
     /// ```
     pub fn when(condition: impl Predicate) -> RuleBuilder {
@@ -75,12 +77,6 @@ impl Rule {
         })
     }
 
-    /// Returns the name that reports use; a rule in a policy without one of its own has its index, such as `rules[0]`.
-    #[must_use]
-    pub fn name(&self) -> Option<&str> {
-        self.name.as_deref()
-    }
-
     /// Returns the place where the rule is written, such as `services.orders.rules[0]`, or its name if code has made
     /// it.
     pub(crate) fn place(&self) -> Option<&Arc<str>> {
@@ -91,12 +87,6 @@ impl Rule {
     #[must_use]
     pub fn condition(&self) -> &dyn Predicate {
         &*self.when
-    }
-
-    /// Returns the action.
-    #[must_use]
-    pub fn action(&self) -> &Action {
-        &self.action
     }
 
     /// Returns this rule with its name, as the next one after `others`, or an error if it has no effect.
@@ -161,7 +151,7 @@ impl Classify for Rule {
     }
 
     fn describe(&self) -> Vec<String> {
-        let name = self.name().unwrap_or_default();
+        let name = self.name.as_deref().unwrap_or_default();
         let action = format!("rule {name}: {}", self.action);
         let gets = match &self.action {
             Action::Failover(to) => format!("; the caller gets the outcome of {}", to.service),
@@ -192,7 +182,7 @@ impl RuleBuilder {
     /// use http_retry::rules::{Condition, Rule};
     ///
     /// let gone = Rule::when(Condition::status([410])?).named("gone").origin("retry.toml: rules[0]").stop();
-    /// assert_eq!(gone.name(), Some("gone"));
+    /// assert_eq!(gone.name.as_deref(), Some("gone"));
     /// # Ok::<(), http_retry::ConfigError>(())
     /// ```
     pub fn origin(self, place: impl Into<Arc<str>>) -> Self {
