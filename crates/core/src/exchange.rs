@@ -29,7 +29,6 @@ use crate::gate::map::Permit;
 use crate::gate::state::CallEnd;
 use crate::nested::{AttemptMark, RedirectSigns};
 use crate::policy::ext::PolicyExt;
-use crate::policy::session::ext::SessionExt;
 use crate::policy::{Attempt, ErrorKind, Outcome, RetryPolicy, StopReason, Verdict};
 use crate::report::span::is_logged;
 use crate::route::Route;

@@ -115,12 +115,11 @@ impl DownloadTerms {
         outcome: Outcome<'static>,
     ) -> Result<Payment, Refused> {
         let moment = self.engine.runtime.moment();
-        let request = session.request();
-        let outcome = match &request {
+        let outcome = match &self.request {
             Some(request) => outcome.of_request(request),
             None => outcome,
         };
-        let outcome = session.policy().classify(outcome);
+        let outcome = self.policy().classify(outcome);
         let refused = |why| Refused {
             why,
             by: session.refused_by(&outcome, moment),

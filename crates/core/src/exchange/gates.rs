@@ -10,7 +10,6 @@ use crate::gate::ext::GateExt;
 use crate::gate::map::Permit;
 use crate::gate::state::{CallEnd, CallKind, GateRequest, Passed};
 use crate::policy::ext::PolicyExt;
-use crate::policy::session::ext::SessionExt;
 use crate::policy::{Class, Outcome, Quota, StopReason};
 use crate::route::{RequestHead, Route};
 use std::sync::Arc;

@@ -106,12 +106,6 @@ impl RetryPlan {
     pub fn retry(&self) -> u32 {
         self.after.resends
     }
-
-    /// Returns the source of the delay: the policy, the server if it asked for a longer one, or the gate.
-    #[must_use]
-    pub fn source(&self) -> DelaySource {
-        self.source
-    }
 }
 
 /// The counts of a request so far; a plan holds those after its retry.
@@ -168,7 +162,7 @@ pub(crate) enum Cost {
     Gated,
 }
 
-/// The source of a delay: of a plan ([`RetryPlan::source`]), or of a wait in a report.
+/// The source of a delay: of a retry ([`PaidRetry::source`](crate::budget::PaidRetry::source)), or of a wait in a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DelaySource {

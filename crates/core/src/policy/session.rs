@@ -252,6 +252,20 @@ impl RetrySession {
         self.sent = millis(now);
     }
 
+    /// Returns the policy that the request follows.
+    #[must_use]
+    #[inline]
+    pub(crate) fn policy(&self) -> &RetryPolicy {
+        &self.policy
+    }
+
+    /// Returns the request that outcomes belong to, if it is kept.
+    #[must_use]
+    #[inline]
+    pub(crate) fn request(&self) -> Option<Arc<RequestHead<'static>>> {
+        self.request.clone()
+    }
+
     /// Returns the facts of the request as it is sent now.
     #[must_use]
     #[inline]

@@ -115,7 +115,7 @@ fn a_rule_tests_the_class_of_a_dialect_and_keeps_its_delay() {
         .unwrap();
     let plan = plan_after(&policy, StatusCode::NOT_FOUND).unwrap();
     assert!(matches!(plan.by, DecidedBy::Rule(_)));
-    assert_eq!(plan.source(), DelaySource::Server);
+    assert_eq!(plan.source, DelaySource::Server);
     assert!(plan.delay >= SEVEN_SECONDS);
 }
 

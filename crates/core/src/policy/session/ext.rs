@@ -1,7 +1,7 @@
 //! The parts of a session that adapters set and read.
 
 use super::RetrySession;
-use crate::policy::{Moment, Outcome, RetryPolicy};
+use crate::policy::{Moment, Outcome};
 use crate::request_head::RequestHead;
 use crate::sealed::Sealed;
 use http::{HeaderName, Method};
@@ -11,14 +11,6 @@ use std::sync::Arc;
 pub trait SessionExt: Sealed {
     /// Sets the request's method, and the request that outcomes belong to, for classifiers and rules that look at it.
     fn set_request(&mut self, method: Option<Method>, request: Option<Arc<RequestHead<'static>>>);
-
-    /// Returns the request that outcomes belong to, if it is kept.
-    #[must_use]
-    fn request(&self) -> Option<Arc<RequestHead<'static>>>;
-
-    /// Returns the policy that the request follows.
-    #[must_use]
-    fn policy(&self) -> &RetryPolicy;
 
     /// Returns the place of the list, rule or row for which [`RetrySession::plan`] allows no other attempt, such as
     /// `services.files.retry.stop_on`, or `None` if it is due to none.
@@ -37,16 +29,6 @@ impl SessionExt for RetrySession {
     fn set_request(&mut self, method: Option<Method>, request: Option<Arc<RequestHead<'static>>>) {
         self.method = method;
         self.request = request;
-    }
-
-    #[inline]
-    fn request(&self) -> Option<Arc<RequestHead<'static>>> {
-        self.request.clone()
-    }
-
-    #[inline]
-    fn policy(&self) -> &RetryPolicy {
-        &self.policy
     }
 
     fn refused_by(&self, outcome: &Outcome<'_>, moment: Moment) -> Option<Arc<str>> {

@@ -109,7 +109,7 @@ fn the_longer_of_backoff_and_server_delay_wins() {
             "{:?}",
             plan.delay
         );
-        assert_eq!(plan.source(), DelaySource::Server);
+        assert_eq!(plan.source, DelaySource::Server);
     }
     let patient = policy()
         .to_builder()
@@ -119,7 +119,7 @@ fn the_longer_of_backoff_and_server_delay_wins() {
     let moment = Moment::default().with_random(u64::MAX);
     let plan = plan(&session(&patient, &Method::GET), &outcome, moment);
     assert!(plan.delay >= SECOND * 40);
-    assert_eq!(plan.source(), DelaySource::Own);
+    assert_eq!(plan.source, DelaySource::Own);
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn a_call_without_retries_is_not_sent_back_to_the_gate() {
     let why = stop(&none, &refused, Moment::default());
     assert_eq!(why, Some(StopReason::AttemptsExhausted));
     let one = session(&retries(1), &Method::GET);
-    let source = plan(&one, &refused, Moment::default()).source();
+    let source = plan(&one, &refused, Moment::default()).source;
     assert_eq!(source, DelaySource::Gate);
 }
 
@@ -246,7 +246,7 @@ fn always_refused(
     loop {
         match session.plan(&refused, Moment::default()) {
             Ok(plan) => {
-                sources.push(plan.source());
+                sources.push(plan.source);
                 session.apply(&budget.withdraw(plan, Duration::ZERO).unwrap());
             }
             Err(why) => return (sources, why),
@@ -311,7 +311,7 @@ fn all_waits_at_the_gate_count_towards_its_limit() {
     let Decision::Retry(plan) = session.judge_end(&mut refused, None, moment(4)) else {
         panic!("it may wait for 5 s");
     };
-    assert_eq!(plan.source(), DelaySource::Gate);
+    assert_eq!(plan.source, DelaySource::Gate);
     let paid = RetryBudget::unlimited().withdraw(plan, Duration::ZERO);
     session.apply(&paid.unwrap());
     assert!(left(&session) <= SECOND, "{:?}", left(&session));
@@ -319,7 +319,7 @@ fn all_waits_at_the_gate_count_towards_its_limit() {
     assert_eq!(left(&session), Duration::ZERO);
     // No more waits at the gate: this one is a retry like any other.
     assert_ne!(
-        session.plan(&refused, moment(11)).unwrap().source(),
+        session.plan(&refused, moment(11)).unwrap().source,
         DelaySource::Gate
     );
 }
@@ -339,7 +339,7 @@ fn gated_delay(policy: &RetryPolicy, asked: &'static str, random: u64) -> Durati
     let headers = retry_after(asked);
     let refused = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &headers);
     let plan = plan(&session, &refused, Moment::default().with_random(random));
-    assert_eq!(plan.source(), DelaySource::Gate);
+    assert_eq!(plan.source, DelaySource::Gate);
     plan.delay
 }
 
@@ -438,7 +438,7 @@ fn delays_of_refusals(policy: &RetryPolicy, asked: &'static str) -> Vec<Duration
     let mut delays = Vec::new();
     while let Ok(plan) = session.plan(&refused, moment) {
         // Once there is no time left at the gate, refused attempts count as retries.
-        if plan.source() != DelaySource::Gate {
+        if plan.source != DelaySource::Gate {
             break;
         }
         delays.push(plan.delay);
