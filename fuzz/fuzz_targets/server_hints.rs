@@ -94,9 +94,9 @@ impl Read {
 
     /// A spent quota is not back before the call that was refused for it may come again, nor after.
     fn check_agreement(&self, hints: ServerHints) {
-        let Some(quota) = hints.quota() else { return };
+        let Some(quota) = hints.quota else { return };
         let refused = self.status == StatusCode::TOO_MANY_REQUESTS;
-        match hints.asked() {
+        match hints.asked {
             Some(asked) if refused => assert!(quota.reset <= asked),
             // A quota that is back at once asks for no wait.
             None if quota.remaining == 0 => {
@@ -112,7 +112,7 @@ impl Read {
         let lines = headers.iter().filter(|(name, _)| asks(name.as_str()));
         let most = lines.map(|(name, value)| longest(name.as_str(), value.as_bytes()));
         let most = most.max();
-        assert!(hints.asked() <= most, "{hints:?} is more than {most:?}");
+        assert!(hints.asked <= most, "{hints:?} is more than {most:?}");
         if MILLISECONDS.iter().any(|name| headers.contains_key(*name)) {
             return;
         }
@@ -133,7 +133,7 @@ impl Read {
             let digits = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
             // A larger number is a point in time.
             if digits && text.len() <= MOST_BYTES && number(text) < 1_000_000_000 {
-                assert!(hints.asked() >= Some(Duration::from_secs(number(text))));
+                assert!(hints.asked >= Some(Duration::from_secs(number(text))));
             }
         }
     }
@@ -141,8 +141,8 @@ impl Read {
     /// At a later time nobody waits longer for what the same header asks.
     fn check_later(&self, headers: &HeaderMap, hints: ServerHints) {
         let later = self.at(headers, self.wall.saturating_add(Duration::from_secs(1)));
-        if later.asked().is_some() && later.header() == hints.header() {
-            assert!(later.asked() <= hints.asked(), "{later:?} after {hints:?}");
+        if later.asked.is_some() && later.header() == hints.header() {
+            assert!(later.asked <= hints.asked, "{later:?} after {hints:?}");
         }
     }
 

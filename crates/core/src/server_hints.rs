@@ -85,14 +85,25 @@ use std::time::Duration;
 /// let hints = ServerHints::read(StatusCode::TOO_MANY_REQUESTS, &headers, Duration::ZERO);
 /// assert_eq!(hints.delay(), Some(Duration::from_secs(90)));
 /// assert_eq!(hints.header(), Some("x-ratelimit-reset"));
-/// assert_eq!(hints.quota().map(|quota| quota.remaining), Some(0));
+/// assert_eq!(hints.quota.map(|quota| quota.remaining), Some(0));
 /// assert!(hints.unreadable().eq(["retry-after"]));
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ServerHints {
-    asked: Option<RequestedDelay>,
-    spent: Option<RequestedDelay>,
-    quota: Option<Quota>,
+    /// The delay of `retry-after` or another header of the first four kinds, if any; if there are several, the first in
+    /// the order above. It may be zero: the server allows a retry now.
+    pub asked: Option<Duration>,
+    /// The time until the spent quota is back, if one is spent and has a reset; if there are several, the latest.
+    pub reset: Option<Duration>,
+    /// The quota of requests; if there are several, the one with the least left. If a quota of requests or tokens is
+    /// spent, nothing is left until the latest reset of the spent ones.
+    ///
+    /// `None` if no header states both the remainder and its reset. On a refusal the reset is no later than
+    /// [`asked`](Self::asked).
+    pub quota: Option<Quota>,
+    /// The header that sets the delay.
+    header: Option<Header>,
     /// The headers that were skipped because they cannot be read.
     pub(crate) unreadable: HeaderSet,
 }
@@ -105,11 +116,11 @@ impl ServerHints {
     #[must_use]
     pub fn read(status: StatusCode, headers: &HeaderMap, wall: Duration) -> Self {
         let mut head = ResponseHead::new(headers, wall);
-        let asked = head.asked;
         // Most heads end here.
         if !head.has_quota {
             return Self {
-                asked,
+                asked: head.asked.map(|asked| asked.delay),
+                header: head.asked.map(|asked| asked.header),
                 unreadable: head.unreadable,
                 ..Self::default()
             };
@@ -117,57 +128,33 @@ impl ServerHints {
         let quotas = quota::read(&mut head);
         let quota = quota::tightest(&quotas);
         let throttled = status == StatusCode::TOO_MANY_REQUESTS;
-        let asked = asked.or(quota::asked(&quotas, throttled));
+        let asked = head.asked.or(quota::asked(&quotas, throttled));
+        let spent = quota::spent(&quotas, throttled);
+        let delay = asked.map(|asked| asked.delay);
         Self {
-            asked,
-            spent: quota::spent(&quotas, throttled),
-            quota: quota.map(|quota| quota.after(status, asked.map(|asked| asked.delay))),
+            asked: delay,
+            reset: spent.map(|spent| spent.delay),
+            quota: quota.map(|quota| quota.after(status, delay)),
+            // A quota that is back already asks for nothing.
+            header: asked
+                .or(spent.filter(|spent| !spent.delay.is_zero()))
+                .map(|by| by.header),
             unreadable: head.unreadable,
         }
     }
 
     /// Returns the delay that the head asks for, if any: [`ServerHints::asked`], else [`ServerHints::reset`] if that is
-    /// not zero. Zero is a delay in the former: the server allows a retry now.
+    /// not zero.
     #[must_use]
     pub fn delay(&self) -> Option<Duration> {
-        self.requested().map(|asked| asked.delay)
+        self.asked.or(self.reset.filter(|reset| !reset.is_zero()))
     }
 
     /// Returns the name of the header that sets [`ServerHints::delay`]. For an unusual header that names one of several
     /// quotas, only its prefix (`x-ratelimit-*`).
     #[must_use]
     pub fn header(&self) -> Option<&'static str> {
-        self.requested().map(|asked| asked.header.name())
-    }
-
-    fn requested(&self) -> Option<RequestedDelay> {
-        // A quota that is back already asks for nothing.
-        let reset = self.spent.filter(|spent| !spent.delay.is_zero());
-        self.asked.or(reset)
-    }
-
-    /// Returns the delay of `retry-after` or another header of the first four kinds, if any; if there are several, the
-    /// first in the order above.
-    #[must_use]
-    pub fn asked(&self) -> Option<Duration> {
-        self.asked.map(|asked| asked.delay)
-    }
-
-    /// Returns the time until the spent quota is back, if one is spent and has a reset; if there are several, the
-    /// latest.
-    #[must_use]
-    pub fn reset(&self) -> Option<Duration> {
-        self.spent.map(|spent| spent.delay)
-    }
-
-    /// Returns the quota of requests; if there are several, the one with the least left. If a quota of requests or
-    /// tokens is spent, nothing is left until the latest reset of the spent ones.
-    ///
-    /// Returns `None` if no header states both the remainder and its reset. On a refusal the reset is no later than
-    /// [`ServerHints::asked`].
-    #[must_use]
-    pub fn quota(&self) -> Option<Quota> {
-        self.quota
+        self.header.map(Header::name)
     }
 
     /// Returns the names of the headers that were skipped because they cannot be read, in order of precedence. An

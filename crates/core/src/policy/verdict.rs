@@ -348,8 +348,8 @@ fn rules_out_retry(outcome: &Outcome<'_>) -> bool {
 fn names_a_time(outcome: &Outcome<'_>) -> bool {
     // If the time is past, which only a later reader can tell, there is nothing to wait for.
     let hints = outcome.server_hints(Duration::ZERO);
-    let spent = hints.quota().is_some_and(|quota| quota.remaining == 0);
-    hints.asked().is_some() || (spent && hints.reset().is_some())
+    let spent = hints.quota.is_some_and(|quota| quota.remaining == 0);
+    hints.asked.is_some() || (spent && hints.reset.is_some())
 }
 
 /// Returns `true` if the headers hold an error name that means throttling, with or without a namespace before it and an

@@ -9,7 +9,7 @@ use http::StatusCode;
 use std::cmp::Reverse;
 use std::time::Duration;
 
-/// The remainder of a quota of requests, returned by [`ServerHints::quota`](super::ServerHints::quota).
+/// The remainder of a quota of requests ([`ServerHints::quota`](super::ServerHints::quota)).
 ///
 /// The gate uses it for pacing: `remaining` calls until `reset`.
 ///
@@ -21,7 +21,7 @@ use std::time::Duration;
 /// let mut headers = HeaderMap::new();
 /// headers.insert("ratelimit", HeaderValue::from_static(r#""burst";r=7;t=30"#));
 /// headers.insert("ratelimit-policy", HeaderValue::from_static(r#""burst";q=100;w=60"#));
-/// let quota = ServerHints::read(StatusCode::OK, &headers, Duration::ZERO).quota().ok_or("no quota")?;
+/// let quota = ServerHints::read(StatusCode::OK, &headers, Duration::ZERO).quota.ok_or("no quota")?;
 /// assert_eq!((quota.remaining, quota.limit), (7, Some(100)));
 /// assert_eq!(quota.reset, Duration::from_secs(30));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -34,7 +34,7 @@ fn delay(status: u16, lines: Lines<'_>) -> Option<u128> {
 
 /// Returns the remainder, and the milliseconds until its reset.
 fn quota(lines: Lines<'_>) -> Option<(u64, u128)> {
-    let quota = read(200, lines).quota();
+    let quota = read(200, lines).quota;
     quota.map(|quota| (quota.remaining, quota.reset.as_millis()))
 }
 

@@ -73,8 +73,8 @@ impl<'a> OutcomeExt<'a> for Outcome<'a> {
     }
 
     fn quota(&self, wall: Duration) -> Option<Quota> {
-        let (status, quota) = (self.status()?, self.server_hints(wall).quota()?);
-        let by_head = self.server_hints(wall).asked();
+        let (status, quota) = (self.status()?, self.server_hints(wall).quota?);
+        let by_head = self.server_hints(wall).asked;
         Some(quota.after(status, by_head.or(self.named_delay(wall))))
     }
 }

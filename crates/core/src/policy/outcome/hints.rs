@@ -71,7 +71,7 @@ impl<'a> Outcome<'a> {
         let by_head = self.read_failed_head(wall, |hints| {
             // Last, since the draft of the RateLimit header fields gives Retry-After precedence over a reset.
             let reset = hints.delay().filter(|_| !ignores_resets);
-            hints.asked().or(named).or(reset)
+            hints.asked.or(named).or(reset)
         });
         by_head.unwrap_or(named)
     }

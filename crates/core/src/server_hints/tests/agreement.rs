@@ -211,7 +211,7 @@ fn retry_after_limits_the_reset_of_a_quota() {
         (503, ("retry-after", "5"), left, 90),
         (202, ("retry-after", "5"), spent, 90),
     ] {
-        let reset = read(status, &[asked, quota]).quota().unwrap().reset;
+        let reset = read(status, &[asked, quota]).quota.unwrap().reset;
         assert_eq!(reset.as_secs(), wanted, "{status} {asked:?} {quota:?}");
     }
 }
@@ -223,12 +223,8 @@ fn a_quota_of_calls_in_flight_has_no_window() {
         r#""c";q=9;w=60;qu="concurrent-requests""#,
     );
     let window = read(429, &[("ratelimit", r#""c";r=0"#), policy]);
-    assert_eq!((window.delay(), window.quota()), (None, None));
+    assert_eq!((window.delay(), window.quota), (None, None));
     let hints = read(429, &[("ratelimit", r#""c";r=0;t=30"#), policy]);
     assert_eq!(hints.delay().map(|delay| delay.as_secs()), Some(30));
-    assert_eq!(
-        hints.quota(),
-        None,
-        "the next call may find a place at once"
-    );
+    assert_eq!(hints.quota, None, "the next call may find a place at once");
 }

@@ -60,7 +60,7 @@ fn the_first_64_delays_of_a_header_are_read() {
             .into_iter()
             .map(|line| ("retry-after".to_owned(), line)));
         let hints = ServerHints::read(StatusCode::TOO_MANY_REQUESTS, &headers, WALL);
-        hints.asked().unwrap().as_secs()
+        hints.asked.unwrap().as_secs()
     };
     for as_list in [false, true] {
         assert_eq!(asked(64, as_list), 7, "{as_list}");

@@ -294,8 +294,8 @@ fn retry_after_and_the_reset_of_a_quota_are_both_available() {
         &[("retry-after", "5"), ("ratelimit", r#""d";r=0;t=90"#)],
     );
     let seconds = |delay: Option<Duration>| delay.map(|delay| delay.as_secs());
-    assert_eq!(seconds(hints.asked()), Some(5));
-    assert_eq!(seconds(hints.reset()), Some(90));
+    assert_eq!(seconds(hints.asked), Some(5));
+    assert_eq!(seconds(hints.reset), Some(90));
     assert_eq!(seconds(hints.delay()), Some(5));
 }
 

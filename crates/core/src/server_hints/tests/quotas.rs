@@ -127,7 +127,7 @@ fn all_forms_of_the_drafts_are_read() {
         "ratelimit-policy",
         r#""d";q=100;w=60, "b";q=10;w=1;qu="content-bytes""#,
     );
-    let with_policy = |line| read(200, &[("ratelimit", line), policy]).quota();
+    let with_policy = |line| read(200, &[("ratelimit", line), policy]).quota;
     assert_eq!(with_policy(r#""d";r=50"#), Some(whole(100, 50, 60, 60)));
     assert_eq!(with_policy(r#""b";r=5;t=1"#), None);
     assert_eq!(with_policy(r#""b";r=0;t=1"#), Some(whole(0, 0, 1, 1)));
@@ -135,7 +135,7 @@ fn all_forms_of_the_drafts_are_read() {
 
 #[test]
 fn headers_of_several_providers_are_read() {
-    let of = |lines: Lines<'_>| read(200, lines).quota();
+    let of = |lines: Lines<'_>| read(200, lines).quota;
     let lines = [
         ("ratelimit-limit", "100, 100;w=60"),
         ("ratelimit-remaining", " 7 "),
@@ -207,7 +207,7 @@ fn tokens_and_images_close_no_gate_while_some_are_left() {
         ("x-ratelimit-remaining-requests", "59"),
         ("x-ratelimit-reset-requests", "1s"),
     ]);
-    assert_eq!(read(200, &lines).quota(), Some(whole(60, 0, 360, 0)));
+    assert_eq!(read(200, &lines).quota, Some(whole(60, 0, 360, 0)));
     let images = [
         ("x-ratelimit-remaining-images", "0"),
         ("x-ratelimit-reset-images", "60"),

@@ -166,7 +166,7 @@ fn has_nothing_left(outcome: &Outcome<'_>, body: &ErrorBody) -> bool {
     let is_short = || prose::names_short_window(prose);
     let unpaid = || is_unpaid_by_prose(outcome, body) && !is_short();
     let spent = || {
-        let in_the_head = outcome.server_hints(Duration::ZERO).asked();
+        let in_the_head = outcome.server_hints(Duration::ZERO).asked;
         prose::names_spent_allowance(prose) && in_the_head.is_none() && !is_short()
     };
     let in_prose = || prose::names_long_window(prose) || unpaid() || spent();
