@@ -25,7 +25,7 @@ impl Classify for Shop {
                 let waits = body.json("/error/wait_ms");
                 let times = waits.filter_map(|text| Unit::Ms.read(&text));
                 let busy = Verdict::new(Class::Throttled, Reach::Refused).by_row(0);
-                Some(times.fold(busy, Verdict::asking))
+                Some(times.fold(busy, Verdict::asking_for))
             }
             "sold_out" => {
                 let sold_out = Verdict::new(Class::Permanent, Reach::Answered).by_row(1);

@@ -45,10 +45,11 @@ pub struct Verdict {
     pub scope: Option<Scope>,
     /// The latest point in time that the server asks to wait for, since 1970.
     pub(super) until: Option<Duration>,
-    /// Set if the resets of quotas in the headers do not count.
-    pub(super) ignores_resets: bool,
-    /// Set if no header of the server makes the verdict transient.
-    pub(super) firm: bool,
+    /// `true` if the delay replaces the resets of quotas in the headers: for a row that reads such a header in a unit of
+    /// its own. Default `false`.
+    pub ignores_resets: bool,
+    /// `true` if no header makes it transient: `x-should-retry: true` does not overrule it. Default `false`.
+    pub firm: bool,
     /// The table row that gave the verdict.
     pub(super) row: Option<RowId>,
 }
@@ -80,13 +81,14 @@ impl Verdict {
         }
     }
 
-    /// Returns this verdict with the wait that the response's body asks for, replacing an earlier one.
+    /// Returns this verdict with one more delay or time that the response's body asks for; the latest one counts.
     #[must_use]
-    pub fn asking_for(self, asked: Duration) -> Self {
-        Self {
-            asked: Some(asked),
-            ..self
+    pub fn asking_for(mut self, time: impl Into<RetryTime>) -> Self {
+        match time.into() {
+            RetryTime::In(delay) => self.asked = self.asked.max(Some(delay)),
+            RetryTime::At(time) => self.until = self.until.max(Some(time)),
         }
+        self
     }
 
     /// Returns this verdict with a shortest wait, even if the server asks for less. One longer than `max_server_delay`
@@ -104,22 +106,6 @@ impl Verdict {
     pub fn scope(self, scope: Scope) -> Self {
         Self {
             scope: Some(scope),
-            ..self
-        }
-    }
-
-    /// Returns this verdict so that no header makes it transient: `x-should-retry: true` does not overrule it.
-    #[must_use]
-    pub fn firm(self) -> Self {
-        Self { firm: true, ..self }
-    }
-
-    /// Returns this verdict so that its delay replaces the resets of quotas in the headers: for a row that reads such a
-    /// header in a unit of its own.
-    #[must_use]
-    pub fn ignoring_resets(self) -> Self {
-        Self {
-            ignores_resets: true,
             ..self
         }
     }
@@ -169,16 +155,6 @@ impl Verdict {
             scope: self.scope.or(next.scope),
             ..self
         }
-    }
-
-    /// Returns this verdict with one more time at which the client may come back; the latest one counts.
-    #[must_use]
-    pub fn asking(mut self, time: RetryTime) -> Self {
-        match time {
-            RetryTime::In(delay) => self.asked = self.asked.max(Some(delay)),
-            RetryTime::At(time) => self.until = self.until.max(Some(time)),
-        }
-        self
     }
 }
 

@@ -13,7 +13,8 @@ use http::HeaderMap;
 use http::header::{AGE, DATE};
 use std::time::Duration;
 
-/// A time at which a server allows a retry, as received. [`Verdict::asking`](crate::policy::Verdict::asking) takes one.
+/// A time at which a server allows a retry, as received. [`Verdict::asking_for`](crate::policy::Verdict::asking_for)
+/// takes one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RetryTime {
@@ -21,6 +22,13 @@ pub enum RetryTime {
     In(Duration),
     /// At this time since 1970-01-01T00:00:00Z.
     At(Duration),
+}
+
+/// As a delay.
+impl From<Duration> for RetryTime {
+    fn from(delay: Duration) -> Self {
+        Self::In(delay)
+    }
 }
 
 /// The number of seconds from which a number is a Unix time: 2001-09-09, or a wait of more than 31 years.

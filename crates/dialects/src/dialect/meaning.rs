@@ -175,11 +175,9 @@ impl Interpretation {
     }
 
     /// Prevents headers of the server, such as `x-should-retry`, from overruling it.
-    pub(super) fn firm(self) -> Self {
-        Self {
-            verdict: self.verdict.firm(),
-            ..self
-        }
+    pub(super) fn firm(mut self) -> Self {
+        self.verdict.firm = true;
+        self
     }
 
     fn with(mut self, at: Location, change: impl FnOnce(&mut Self, LocationKind)) -> Self {
@@ -237,20 +235,15 @@ impl Interpretation {
         verdict.scope = scope
             .and_then(|place| place.scope(outcome))
             .or_else(|| self.scope_of(outcome));
-        if self
-            .delay
-            .iter()
-            .any(|(place, _)| place.is_in_head(outcome))
-        {
-            verdict = verdict.ignoring_resets();
-        }
+        let mut delays = self.delay.iter();
+        verdict.ignores_resets = delays.any(|(place, _)| place.is_in_head(outcome));
         let delays = self.delay.iter().flat_map(times);
         // A limit that asks for no wait has not named a time.
         let is_none = |time: &RetryTime| {
             verdict.class == Class::Throttled && *time == RetryTime::In(Duration::ZERO)
         };
         let delays: Vec<RetryTime> = delays.filter(|time| !is_none(time)).collect();
-        delays.into_iter().fold(verdict, Verdict::asking)
+        delays.into_iter().fold(verdict, Verdict::asking_for)
     }
 }
 
