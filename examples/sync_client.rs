@@ -56,7 +56,7 @@ fn call(
     loop {
         todo = match todo {
             Todo::Send => {
-                let limit = exchange.attempt().limit();
+                let limit = exchange.attempt().limit;
                 last = exchange.around(|| send(&request.0, limit));
                 exchange.ended(&request, &end_of(&last))
             }

@@ -126,7 +126,7 @@ impl<C: Client> Call<C> {
     #[inline(always)]
     pub(crate) fn attempt(&mut self, request: &mut C::Request) -> (Attempt, Option<AttemptHandle>) {
         let attempt = self.exchange.attempt();
-        let is_repeated = attempt.number() > 1;
+        let is_repeated = attempt.number > 1;
         let mut handle = None;
         if is_repeated || self.exchange.engine().across_tasks {
             let handle = handle.insert(self.exchange.handle());
@@ -299,7 +299,7 @@ impl<C: Client> Saved<C> {
     fn is_harmful_head_alone(&self) -> bool {
         self.0.as_ref().is_some_and(|saved| {
             let head = C::Requests::saved_head(saved);
-            let is_harmless = head.is_some_and(|head| head.facts().is_idempotent());
+            let is_harmless = head.is_some_and(|head| head.facts().idempotent);
             !is_harmless && C::Requests::may_be_head_alone(saved)
         })
     }
@@ -360,7 +360,7 @@ fn replaced<C: Client>(mut result: AttemptResult<C>, ending: Ending) -> AttemptR
 fn add_key<C: Client>(exchange: &Exchange, request: &mut C::Request) {
     let policy = exchange.policy();
     let needs_key = C::Requests::head(request)
-        .is_some_and(|head| !head.facts().is_idempotent() && !head.has_own_key(policy));
+        .is_some_and(|head| !head.facts().idempotent && !head.has_own_key(policy));
     if let Some(headers) = C::Requests::headers_mut(request).filter(|_| needs_key) {
         exchange.engine().put_new_key(policy, headers);
     }

@@ -40,7 +40,7 @@ use std::sync::Arc;
 ///
 /// let answer = runner
 ///     .run(judge, |attempt| async move {
-///         if attempt.number() < 3 { Err(io::Error::other("not yet")) } else { Ok(42) }
+///         if attempt.number < 3 { Err(io::Error::other("not yet")) } else { Ok(42) }
 ///     })
 ///     .await;
 /// assert_eq!(answer?, 42);
@@ -175,7 +175,7 @@ impl Runner {
     /// let attempts = async |runner: Runner| {
     ///     let mut attempts = 0;
     ///     let run = runner.run_by_policy(|attempt| {
-    ///         attempts = attempt.number();
+    ///         attempts = attempt.number;
     ///         refused()
     ///     });
     ///     assert!(run.await.is_err());

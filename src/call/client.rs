@@ -119,10 +119,10 @@ pub(crate) fn number<R: Requests<Q>, Q>(
 ) {
     static PREVIOUS_ATTEMPTS: HeaderName = HeaderName::from_static("grpc-previous-rpc-attempts");
     let head = R::head(request);
-    let is_grpc = attempt.number() > 1
+    let is_grpc = attempt.number > 1
         && head.is_some_and(|head| head.value("content-type").is_some_and(is_grpc));
-    let before = is_grpc.then(|| (&PREVIOUS_ATTEMPTS, attempt.number().saturating_sub(1)));
-    let numbers = header.map(|header| (header, attempt.number()));
+    let before = is_grpc.then(|| (&PREVIOUS_ATTEMPTS, attempt.number.saturating_sub(1)));
+    let numbers = header.map(|header| (header, attempt.number));
     let Some(headers) = R::headers_mut(request) else {
         return;
     };

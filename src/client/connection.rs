@@ -24,7 +24,7 @@ impl ConnectionUsed {
         extensions: Option<&mut Extensions>,
     ) -> Option<Self> {
         // A first attempt without a limit is never cut, and a capture costs allocations.
-        let wanted = attempt.limit().is_some() || attempt.number() > 1;
+        let wanted = attempt.limit.is_some() || attempt.number > 1;
         let extensions = extensions.filter(|_| wanted)?;
         // The download has captured it already, for all of its attempts.
         let known = extensions.get::<Self>().cloned();

@@ -83,11 +83,11 @@ impl Sends for MiddlewareChain<'_> {
         attempt: Attempt,
         handle: Option<AttemptHandle>,
     ) -> impl Future<Output = Result<Response>> {
-        if attempt.number() > 1 {
+        if attempt.number > 1 {
             *self.extensions = self.before.clone();
         }
         // The usual first attempt writes nothing into the caller's extensions.
-        if !self.across_tasks && attempt.number() == 1 {
+        if !self.across_tasks && attempt.number == 1 {
             return self.next.clone().run(request, self.extensions);
         }
         let next = self.next.clone();

@@ -33,7 +33,7 @@ fn attempts_are_numbered_from_one_in_every_run() {
         let answer = now(runner.run(transient, |attempt| {
             record.add(attempt);
             async move {
-                if attempt.number() < 3 {
+                if attempt.number < 3 {
                     Err(Failed(1))
                 } else {
                     Ok("done")
@@ -128,7 +128,10 @@ impl Record {
     }
 
     fn numbers(&self) -> Vec<u32> {
-        self.attempts().iter().map(Attempt::number).collect()
+        self.attempts()
+            .iter()
+            .map(|attempt| attempt.number)
+            .collect()
     }
 }
 
@@ -156,7 +159,7 @@ fn transient(_: &Failed) -> (Class, Reach) {
 }
 
 async fn fail_with_number(attempt: Attempt) -> Result<(), Failed> {
-    Err(Failed(attempt.number()))
+    Err(Failed(attempt.number))
 }
 
 /// How often an operation runs whose errors mean this, and why it runs no more.
@@ -199,8 +202,8 @@ async fn an_operation_does_not_fail_over() {
         let runner = Runner::from_config(&config).service("own").idempotent(true);
         let failed = runner.run(transient, |attempt| async move {
             // A run without an end would not fail by itself.
-            if attempt.number() < 50 {
-                Err(Failed(attempt.number()))
+            if attempt.number < 50 {
+                Err(Failed(attempt.number))
             } else {
                 Ok(())
             }

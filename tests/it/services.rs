@@ -245,7 +245,7 @@ async fn an_operation_goes_by_the_service_that_it_names() {
         let made = &mut made;
         let runner = runner.clone().service(service);
         let run = runner.run(judge, |attempt| {
-            *made = attempt.number();
+            *made = attempt.number;
             async { Err::<(), _>(std::io::Error::other("down")) }
         });
         run.await.unwrap_err();

@@ -325,7 +325,7 @@ impl Exchange {
             Some(progress) => progress.session.is_idempotent_by_itself(),
             None => {
                 let set = self.settings.get().and_then(|settings| settings.idempotent);
-                set.unwrap_or(self.facts(head).is_idempotent())
+                set.unwrap_or(self.facts(head).idempotent)
             }
         }
     }

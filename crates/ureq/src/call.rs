@@ -84,9 +84,7 @@ impl<'a, 'b> Call<'a, 'b> {
         self.last = None;
         let attempt = self.exchange.attempt();
         let clock = Arc::clone(&self.exchange.engine().runtime);
-        let until = attempt
-            .limit()
-            .map(|limit| clock.now().saturating_add(limit));
+        let until = attempt.limit.map(|limit| clock.now().saturating_add(limit));
         let head = &self.request.parts;
         let harmless = self.exchange.is_idempotent_by_itself(Some(&head));
         let (request, agent) = (&mut self.request, self.agent);

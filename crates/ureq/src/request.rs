@@ -183,7 +183,7 @@ impl<'b> ReplayableRequest<'b> {
     ) -> Result<Response<Body>, Error> {
         let mut parts = self.parts.clone();
         parts.extensions.insert(attempt);
-        let limit = attempt.limit();
+        let limit = attempt.limit;
         let settings = self.settings;
         match &mut self.body {
             RequestBody::Absent => run(

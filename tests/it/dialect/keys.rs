@@ -53,11 +53,7 @@ fn an_operation_says_when_to_come_back() {
     let busy = Verdict::new(Class::Throttled, Reach::Refused);
     let judge = |_: &()| busy.asking_for(Duration::from_secs(90));
     let run = runner.run(judge, |attempt| async move {
-        if attempt.number() < 2 {
-            Err(())
-        } else {
-            Ok(())
-        }
+        if attempt.number < 2 { Err(()) } else { Ok(()) }
     });
     assert_eq!(run.now_or_never(), Some(Ok(())));
     assert!(clock.sleeps()[0] >= Duration::from_secs(90));

@@ -16,9 +16,9 @@ fn a_function_is_repeated_with_the_waits_of_the_policy() {
     // It need not be `Send`.
     let calls = Rc::new(Cell::new(0));
     let result = runner.run_blocking(transient, |attempt| {
-        calls.set(attempt.number());
-        if attempt.number() < 3 {
-            Err(Failed(attempt.number()))
+        calls.set(attempt.number);
+        if attempt.number < 3 {
+            Err(Failed(attempt.number))
         } else {
             Ok("done")
         }
@@ -32,7 +32,7 @@ fn a_function_whose_retries_are_used_up_returns_its_last_error() {
     let slot = RetryReport::slot();
     let runner = Runner::on(ManualRuntime::new(), policy().build().unwrap());
     let runner = runner.idempotent(true).report_to(slot.clone());
-    let fail = |attempt: http_retry::Attempt| Err::<(), _>(Failed(attempt.number()));
+    let fail = |attempt: http_retry::Attempt| Err::<(), _>(Failed(attempt.number));
     assert_eq!(runner.run_blocking(transient, fail), Err(Failed(3)));
     assert_eq!(slot.take().unwrap().stop, StopReason::AttemptsExhausted);
 }
@@ -55,7 +55,7 @@ fn a_function_is_told_what_is_left_of_the_deadline() {
     let runner = Runner::on(ManualRuntime::new(), policy).idempotent(true);
     let mut limits = Vec::new();
     let _ = runner.run_blocking(transient, |attempt| {
-        limits.push(attempt.limit());
+        limits.push(attempt.limit);
         Err::<(), _>(Failed(1))
     });
     assert_eq!(limits, [5, 3, 1].map(|seconds| Some(SECOND * seconds)));
@@ -69,7 +69,7 @@ fn quick() -> Runner {
 }
 
 fn second_call(runner: &Runner) -> io::Result<u32> {
-    runner.run_blocking_by_policy(|attempt| match attempt.number() {
+    runner.run_blocking_by_policy(|attempt| match attempt.number {
         1 => Err(io::ErrorKind::ConnectionRefused.into()),
         number => Ok(number),
     })

@@ -26,7 +26,7 @@ fn every_attempt_is_told_what_is_left_of_the_deadline() {
         fail_with_number(attempt)
     }));
     assert_eq!(failed, Err(Failed(3)));
-    let limits = record.attempts().into_iter().map(|attempt| attempt.limit());
+    let limits = record.attempts().into_iter().map(|attempt| attempt.limit);
     assert!(limits.eq([4, 3, 1].map(|seconds| Some(SECOND * seconds))));
 }
 
@@ -36,7 +36,7 @@ fn an_attempt_is_cut_short_when_another_follows() {
     let policy = policy().attempt_timeout(SECOND).build().unwrap();
     let runner = Runner::on(runtime.clone(), policy).idempotent(true);
     let mut run = Box::pin(runner.run(transient, |attempt| async move {
-        match attempt.number() {
+        match attempt.number {
             1 => pending().await,
             number => Ok(number),
         }

@@ -227,11 +227,11 @@ proptest! {
         let runner = Runner::on(Wild::new(moments), policy).observe(watch).idempotent(idempotent);
         let judge = |(class, reach, _): &(Class, Reach, u32)| (*class, *reach);
         let result = runner.run(judge, |attempt| {
-            let index = usize::try_from(attempt.number()).unwrap() - 1;
+            let index = usize::try_from(attempt.number).unwrap() - 1;
             let error = errors.get(index).copied();
             std::future::ready(match error {
-                Some((class, reach)) => Err((class, reach, attempt.number())),
-                None => Ok(attempt.number()),
+                Some((class, reach)) => Err((class, reach, attempt.number)),
+                None => Ok(attempt.number),
             })
         });
         let result = result.now_or_never().unwrap();

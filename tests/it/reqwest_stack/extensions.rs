@@ -43,7 +43,7 @@ impl Middleware for Clerk {
     ) -> Result<Response> {
         let mark = |found: &mut Vec<Found>, extensions: &mut Extensions| {
             found.push(Found {
-                attempt: extensions.get().map(Attempt::number),
+                attempt: extensions.get().map(|attempt: &Attempt| attempt.number),
                 note: extensions.get().cloned(),
                 only_on_the_first: extensions.get::<OnlyOnTheFirst>().is_some(),
             });

@@ -164,5 +164,5 @@ fn the_last_attempt_ends_with_the_deadline() {
 }
 
 fn limit(request: &Request) -> Option<Duration> {
-    request.extensions().get::<Attempt>().unwrap().limit()
+    request.extensions().get::<Attempt>().unwrap().limit
 }

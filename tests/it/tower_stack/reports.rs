@@ -133,7 +133,7 @@ fn numbers(stack: &mut Stack) -> [Option<u32>; 3] {
         let (request, reply) = stack.received();
         reply.send_response(status(503));
         let carried = request.extensions().get::<Attempt>();
-        carried.map(Attempt::number)
+        carried.map(|attempt| attempt.number)
     })
 }
 

@@ -103,7 +103,7 @@ impl CopyJudge {
         } = self.attempt.terms();
         let is_wanted = overrides.as_ref().is_none_or(RetryOverride::may_hedge);
         let is_redirected = may_follow && engine.redirects.are_unknown();
-        let by_method = |method| RequestFacts::of(method, &HeaderMap::new()).is_idempotent();
+        let by_method = |method| RequestFacts::of(method, &HeaderMap::new()).idempotent;
         let is_safe = !is_redirected || self.request.method().is_some_and(by_method);
         is_wanted && is_safe && self.session.may_send_twice()
     }

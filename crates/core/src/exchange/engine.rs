@@ -260,7 +260,7 @@ impl Engine {
             headers.remove(own);
         }
         session.replace_headers(headers, false);
-        if self.idempotency_keys && !session.facts().is_idempotent() {
+        if self.idempotency_keys && !session.facts().idempotent {
             let keyed = self.put_new_key(policy, headers);
             session.replace_headers(headers, keyed);
         }

@@ -12,19 +12,23 @@ const IDEMPOTENCY_KEYS: [&str; 2] = ["idempotency-key", "x-idempotency-key"];
 /// use http_retry::RequestFacts;
 ///
 /// let facts = RequestFacts::of(&Method::POST, &HeaderMap::new());
-/// assert!(!facts.is_idempotent() && facts.is_replayable());
+/// assert!(!facts.idempotent && facts.replayable);
 ///
 /// let mut headers = HeaderMap::new();
 /// headers.insert("idempotency-key", http::HeaderValue::from_static("order-7"));
-/// assert!(RequestFacts::of(&Method::POST, &headers).is_idempotent());
+/// assert!(RequestFacts::of(&Method::POST, &headers).idempotent);
 /// ```
 ///
 /// Adapters derive them; create them yourself for a [`RetrySession`](crate::policy::RetrySession) of your own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RequestFacts {
-    idempotent: bool,
+    /// `true` if processing the request twice has the effect of processing it once.
+    pub idempotent: bool,
+    /// `true` if the method makes the request idempotent, and so on every server.
     by_method: bool,
-    replayable: bool,
+    /// `true` if the request can be sent again, body and all.
+    pub replayable: bool,
 }
 
 impl RequestFacts {
@@ -89,23 +93,9 @@ impl RequestFacts {
         Self { replayable, ..self }
     }
 
-    /// Returns `true` if processing the request twice has the effect of processing it once.
-    #[must_use]
-    #[inline]
-    pub fn is_idempotent(&self) -> bool {
-        self.idempotent
-    }
-
     /// Returns `true` if the method alone makes the request idempotent, and so on every server.
     pub(crate) fn is_idempotent_by_method(&self) -> bool {
         self.idempotent && self.by_method
-    }
-
-    /// Returns `true` if the request can be sent again, body and all.
-    #[must_use]
-    #[inline]
-    pub fn is_replayable(&self) -> bool {
-        self.replayable
     }
 }
 
@@ -120,14 +110,18 @@ impl RequestFacts {
 ///
 /// fn is_repeated<B>(request: &http::Request<B>) -> bool {
 ///     let attempt = request.extensions().get::<Attempt>();
-///     attempt.is_some_and(|attempt| attempt.number() > 1)
+///     attempt.is_some_and(|attempt| attempt.number > 1)
 /// }
 /// # assert!(!is_repeated(&http::Request::new(())));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Attempt {
-    number: u32,
-    limit: Option<Duration>,
+    /// The number: 1 for the first attempt, 2 for the first retry, and so on.
+    pub number: u32,
+    /// The time limit of this attempt, from its start: the shorter of the policy's attempt timeout and the rest of the
+    /// deadline. `None` if neither the policy nor the request sets one.
+    pub limit: Option<Duration>,
 }
 
 impl Attempt {
@@ -136,21 +130,6 @@ impl Attempt {
     #[inline]
     pub(crate) fn new(number: u32, limit: Option<Duration>) -> Self {
         Self { number, limit }
-    }
-
-    /// Returns the number: 1 for the first attempt, 2 for the first retry, and so on.
-    #[must_use]
-    #[inline]
-    pub fn number(&self) -> u32 {
-        self.number
-    }
-
-    /// Returns the time limit of this attempt, from its start: the shorter of the policy's attempt timeout and the rest
-    /// of the deadline. `None` if neither the policy nor the request sets one.
-    #[must_use]
-    #[inline]
-    pub fn limit(&self) -> Option<Duration> {
-        self.limit
     }
 }
 

@@ -200,14 +200,14 @@ impl RetrySession {
     #[must_use]
     #[inline]
     pub(crate) fn is_idempotent_by_itself(&self) -> bool {
-        self.own.idempotent.unwrap_or(self.facts.is_idempotent())
+        self.own.idempotent.unwrap_or(self.facts.idempotent)
     }
 
     /// Returns `true` if the request may be sent again before its outcome is known: by the policy's [`Methods`], its own
     /// settings and its facts, body included.
     pub(crate) fn may_send_twice(&self) -> bool {
         let excluded = self.policy.0.methods.exclude(self.method.as_ref());
-        let is_allowed = self.disabled.is_none() && !excluded && self.facts.is_replayable();
+        let is_allowed = self.disabled.is_none() && !excluded && self.facts.replayable;
         is_allowed && self.is_idempotent()
     }
 
@@ -278,7 +278,7 @@ impl RetrySession {
         if let Some(method) = &self.method {
             let facts = RequestFacts::of(method, headers).keyed(keyed);
             // Headers say nothing about the body.
-            self.facts = facts.replayable(self.facts.is_replayable());
+            self.facts = facts.replayable(self.facts.replayable);
         }
     }
 
@@ -397,7 +397,7 @@ impl RetrySession {
     }
 
     pub(super) fn is_safe_twice(&self, policy: &RetryPolicy) -> bool {
-        let by_policy = self.facts.is_idempotent() || policy.0.methods == Methods::All;
+        let by_policy = self.facts.idempotent || policy.0.methods == Methods::All;
         self.own.idempotent.unwrap_or(by_policy)
     }
 

@@ -377,7 +377,7 @@ fn a_middleware_sees_each_attempt_and_none_runs_twice_for_one() {
             .extensions()
             .get::<http_retry_core::Attempt>()
             .unwrap()
-            .number();
+            .number;
         request.headers_mut().append("x-attempt", number.into());
         next.handle(request)
     }

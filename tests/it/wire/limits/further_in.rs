@@ -21,7 +21,9 @@ struct Limits(Arc<Mutex<Vec<Option<Duration>>>>);
 
 impl Limits {
     fn note(&self, extensions: &Extensions) {
-        let limit = extensions.get::<Attempt>().and_then(Attempt::limit);
+        let limit = extensions
+            .get::<Attempt>()
+            .and_then(|attempt| attempt.limit);
         self.0.lock().unwrap().push(limit);
     }
 }

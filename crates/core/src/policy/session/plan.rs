@@ -369,7 +369,7 @@ impl RetrySession {
         if evaluation.policy.0.methods.exclude(self.method.as_ref()) {
             return Err(StopReason::NotRetryable);
         }
-        if !self.facts.is_replayable() {
+        if !self.facts.replayable {
             return Err(StopReason::BodyNotReplayable);
         }
         if !self.is_safe_twice(evaluation.policy) && !evaluation.outcome.reach().is_unprocessed() {
