@@ -136,7 +136,7 @@ fn classify_time(hosts: usize) -> f64 {
     let dialects = (0..hosts).fold(Dialects::by_host(), |dialects, number| {
         dialects.host(format!("h{number}.git.example"), Dialect::github())
     });
-    let policy = RetryPolicy::background().to_builder().dialects(dialects);
+    let policy = RetryPolicy::background().to_builder().dialect(dialects);
     let policy = policy.build().unwrap();
     let headers = HeaderMap::from_iter([("x-ratelimit-remaining".parse().unwrap(), 0.into())]);
     let heads: Vec<RequestHead<'_>> = (0..REQUESTS)

@@ -87,7 +87,7 @@ fn run(arguments: &Arguments) -> Result<Vec<String>, String> {
     }
     if arguments.url.is_some() {
         let dialects = Dialects::by_host().inspect_success(true);
-        let policy = background().dialects(dialects).build();
+        let policy = background().dialect(dialects).build();
         let policy = policy.map_err(|error| error.to_string())?;
         return Ok(answer.told(&policy, &request));
     }

@@ -108,7 +108,7 @@ impl Resolver<'_> {
             DialectChoice::Nobody => builder,
             DialectChoice::ByHost => {
                 let inspect = value(&retry.inspect_success).unwrap_or_default();
-                builder.dialects(Dialects::by_host().inspect_success(inspect))
+                builder.dialect(Dialects::by_host().inspect_success(inspect))
             }
             DialectChoice::These(names) => {
                 let Some(dialect) = self.dialect_of(given, names) else {

@@ -222,7 +222,7 @@ async fn no_spelling_of_a_path_escapes_a_rule() {
 async fn no_spelling_of_a_host_escapes_its_dialect() {
     // A table that knows a permanent 429 by the header of the answer below.
     let dialects = Dialects::by_host().host("A.test.", Dialect::github());
-    let policy = retries(3).to_builder().dialects(dialects).build().unwrap();
+    let policy = retries(3).to_builder().dialect(dialects).build().unwrap();
     for url in SPELLINGS {
         let server = Script::new()
             .status(403)

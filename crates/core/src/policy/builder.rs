@@ -141,11 +141,6 @@ impl RetryPolicyBuilder {
         }
     }
 
-    /// Adds a dialect for each host, as [`dialect`](Self::dialect) does.
-    pub fn dialects(self, dialects: impl Classify) -> Self {
-        self.dialect(dialects)
-    }
-
     /// Holds back the start of the responses that `holder` chooses, to retry those that turn out to be failures
     /// ([`StreamHolder`] has an example; `llm::HoldStreams` chooses the streams of LLM APIs until their first output).
     /// Default none: the caller gets each response at its head.

@@ -26,7 +26,7 @@ settings! {
     /// its path.
     #[macro_export]
     names setting_names, with those of other setters:
-        classify_error classifier credentials dialect dialects header_rules hold_streams max_attempts on_exhausted
+        classify_error classifier credentials dialect header_rules hold_streams max_attempts on_exhausted
         otherwise retry_on rewrite rule server_delays stop_on;
 
     max_retries: u32 {

@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// use http_retry::{Class, Outcome, RetryPolicy};
 ///
 /// let dialects = Dialects::by_host().host("*.git.example", Dialect::github());
-/// let policy = RetryPolicy::background().to_builder().dialects(dialects).build()?;
+/// let policy = RetryPolicy::background().to_builder().dialect(dialects).build()?;
 ///
 /// let headers = HeaderMap::from_iter([("x-ratelimit-remaining".parse()?, 0.into())]);
 /// let judged = |host: &str| {
@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn a_host_may_speak_less_than_another_by_that_name() {
         let dialects = Dialects::by_host().host("minio.example", Dialect::s3());
-        let policy = RetryPolicy::background().to_builder().dialects(dialects);
+        let policy = RetryPolicy::background().to_builder().dialect(dialects);
         let policy = policy.build().unwrap();
         let body = ErrorBody::read(br#"{"__type": "ThrottlingException"}"#);
         let class = |host: &str| {
@@ -323,7 +323,7 @@ mod tests {
     fn a_host_that_no_request_has_is_refused() {
         let built = |host: &str| {
             let dialects = Dialects::by_host().host(host, Dialect::github());
-            let policy = RetryPolicy::background().to_builder().dialects(dialects);
+            let policy = RetryPolicy::background().to_builder().dialect(dialects);
             policy.build().map(drop)
         };
         for host in [
