@@ -368,7 +368,7 @@ const DOORS: [(&str, &str); 6] = [
     ),
     (
         "settings",
-        "CLIENT_HEADER HostMap PolicyExt SharedMap authority_of_url base_url check_name client_header host_pattern \
+        "CLIENT_HEADER HostMap PolicyExt SharedMap authority_of_url base_url check_name host_pattern \
          is_client_header path_pattern public_authority scheme_pattern",
     ),
     (

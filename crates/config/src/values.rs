@@ -12,7 +12,7 @@ use super::shown::{self, header_name};
 use super::value::Value;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use http_retry_core::policy::Decimal;
-use http_retry_core::settings::{CLIENT_HEADER, client_header, is_client_header};
+use http_retry_core::settings::{CLIENT_HEADER, is_client_header};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -365,7 +365,7 @@ impl TryFrom<Headers> for RequestHeaders {
     type Error = String;
 
     fn try_from(Headers(headers): Headers) -> Result<Self, String> {
-        match client_header(&headers) {
+        match headers.keys().find(|name| is_client_header(name)) {
             Some(name) => Err(not_ours(name)),
             None => Ok(Self(headers)),
         }

@@ -9,7 +9,7 @@ pub use crate::normal_form::{
     authority_of_url, base_url, host_pattern, path_pattern, public_authority, scheme_pattern,
 };
 pub use crate::policy::ext::PolicyExt;
-pub use crate::policy::framing::{CLIENT_HEADER, client_header, is_client_header};
+pub use crate::policy::framing::{CLIENT_HEADER, is_client_header};
 pub use crate::policy::rules::rule::check_name;
 pub use crate::route::host_map::HostMap;
 pub use crate::route::shared_map::SharedMap;

@@ -258,9 +258,6 @@ impl<'a> Builder<'a> {
     fn with_names(&mut self, label: Option<&str>, route: Route) -> Route {
         let policy = route.policy().clone();
         let names = policy.names_used();
-        if names.is_empty() {
-            return route;
-        }
         let field = label.map_or_else(
             || "services".to_owned(),
             |label| format!("services.{label}"),

@@ -43,9 +43,8 @@ pub(super) enum What {
 
 impl OneRequest {
     pub(super) fn session(&self, policy: &RetryPolicy) -> RetrySession {
-        let facts = RequestFacts::operation()
-            .idempotent(self.idempotent)
-            .replayable(self.replayable);
+        let mut facts = RequestFacts::operation().idempotent(self.idempotent);
+        facts.replayable = self.replayable;
         let session = policy.session(facts, self.started.duration());
         match &self.own {
             Some(own) => session.with_override(&own.settings()),

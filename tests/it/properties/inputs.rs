@@ -273,7 +273,9 @@ pub(super) fn seen() -> BoxedStrategy<Seen> {
 pub(super) fn facts() -> impl Strategy<Value = RequestFacts> {
     let methods = select(vec![Method::GET, Method::POST, Method::PUT, Method::PATCH]);
     (methods, headers(), any::<bool>()).prop_map(|(method, headers, replayable)| {
-        RequestFacts::of(&method, &headers).replayable(replayable)
+        let mut facts = RequestFacts::of(&method, &headers);
+        facts.replayable = replayable;
+        facts
     })
 }
 

@@ -40,12 +40,6 @@ pub fn is_client_header(name: &HeaderName) -> bool {
     CLIENT_HEADERS.contains(&name_of(name))
 }
 
-/// Returns the first header that only the client sets.
-#[must_use]
-pub fn client_header(headers: &HeaderMap) -> Option<&HeaderName> {
-    headers.keys().find(|name| is_client_header(name))
-}
-
 /// Adjusts the headers of a request to a body of this length, which has replaced the one that they were made for.
 ///
 /// A request without room for another header goes without a length; its client then adds one.
@@ -67,7 +61,7 @@ pub(super) fn check_set_headers(
     field: impl Into<Cow<'static, str>>,
     headers: &HeaderMap,
 ) -> Result<(), ConfigError> {
-    match client_header(headers) {
+    match headers.keys().find(|name| is_client_header(name)) {
         Some(name) => Err(ConfigError::new(field, name, CLIENT_HEADER)),
         None => Ok(()),
     }

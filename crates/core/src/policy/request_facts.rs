@@ -27,7 +27,7 @@ pub struct RequestFacts {
     pub idempotent: bool,
     /// `true` if the method makes the request idempotent, and so on every server.
     by_method: bool,
-    /// `true` if the request can be sent again, body and all.
+    /// `true` if the request can be sent again, body and all; if not, it is sent once.
     pub replayable: bool,
 }
 
@@ -84,13 +84,6 @@ impl RequestFacts {
     #[inline]
     pub fn idempotent(self, idempotent: bool) -> Self {
         Self { idempotent, ..self }
-    }
-
-    /// Returns these facts with the replayability of the body: a request whose body cannot be sent again is sent once.
-    #[must_use]
-    #[inline]
-    pub fn replayable(self, replayable: bool) -> Self {
-        Self { replayable, ..self }
     }
 
     /// Returns `true` if the method alone makes the request idempotent, and so on every server.

@@ -276,9 +276,10 @@ impl RetrySession {
     /// Updates the facts to new headers, which may hold another idempotency key than before, or none.
     pub(crate) fn replace_headers(&mut self, headers: &HeaderMap, keyed: bool) {
         if let Some(method) = &self.method {
-            let facts = RequestFacts::of(method, headers).keyed(keyed);
+            let mut facts = RequestFacts::of(method, headers).keyed(keyed);
             // Headers say nothing about the body.
-            self.facts = facts.replayable(self.facts.replayable);
+            facts.replayable = self.facts.replayable;
+            self.facts = facts;
         }
     }
 
@@ -286,7 +287,7 @@ impl RetrySession {
     /// [`StopReason::BodyNotReplayable`].
     #[inline]
     pub fn set_replayable(&mut self, replayable: bool) {
-        self.facts = self.facts.replayable(replayable);
+        self.facts.replayable = replayable;
     }
 
     /// Plans the retry that follows a classified outcome; a budget must still pay for it. Nothing changes: the same

@@ -178,7 +178,7 @@ impl Classify for Ruled {
 
 fn plan_after(policy: &RetryPolicy, status: StatusCode) -> Result<RetryPlan, StopReason> {
     let headers = HeaderMap::new();
-    let facts = RequestFacts::of(&Method::GET, &headers).replayable(true);
+    let facts = RequestFacts::of(&Method::GET, &headers);
     let session = policy.session(facts, Duration::ZERO);
     let judged = policy.classify(Outcome::response(status, &headers));
     session.plan(&judged, Moment::new(Duration::ZERO))

@@ -24,17 +24,6 @@ impl<'a> NamesUsed<'a> {
         policy.collect_names(&mut names);
         names
     }
-
-    /// Returns `true` if the policy uses no name.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        let Self {
-            failovers,
-            budgets,
-            dead_letters,
-        } = self;
-        failovers.is_empty() && budgets.is_empty() && dead_letters.is_empty()
-    }
 }
 
 impl RetryPolicy {
