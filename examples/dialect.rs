@@ -16,7 +16,7 @@
 use clap::Parser;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use http_retry::dialect::{Dialect, Dialects};
-use http_retry::policy::{ErrorBody, Moment};
+use http_retry::policy::{ErrorBody, Moment, Verdict};
 use http_retry::route::RequestHead;
 use http_retry::{Class, Outcome, RequestFacts, RetryBudget, RetryPolicy};
 use std::io::Read;
@@ -187,13 +187,15 @@ impl Answer {
             format!("reach:  {}", outcome.reach()),
             delay(&outcome, moment),
         ];
-        lines.extend(outcome.at_least().map(|least| format!("least:  {least:?}")));
-        lines.extend(outcome.scope().map(|scope| format!("scope:  {scope:?}")));
-        lines.extend(
-            outcome
-                .reason()
-                .map(|why| format!("reason: {why} - {}", why.explain())),
-        );
+        let Verdict {
+            at_least,
+            scope,
+            reason,
+            ..
+        } = outcome.verdict();
+        lines.extend(at_least.map(|least| format!("least:  {least:?}")));
+        lines.extend(scope.map(|scope| format!("scope:  {scope:?}")));
+        lines.extend(reason.map(|why| format!("reason: {why} - {}", why.explain())));
         let method = request.method().unwrap_or(&Method::GET);
         let facts = RequestFacts::of(method, &HeaderMap::new());
         let session = policy.session(facts, Duration::ZERO);

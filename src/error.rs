@@ -81,13 +81,13 @@ impl AttemptTimeout {
     /// Creates the error of an attempt that had no time left, by its own limit or by the deadline.
     pub(crate) fn of_attempt(attempt: Attempt, by_deadline: bool) -> Self {
         Self {
-            after: attempt.limit().unwrap_or_default(),
+            after: attempt.limit.unwrap_or_default(),
             limit: if by_deadline {
                 TimeLimit::Deadline
             } else {
                 TimeLimit::Attempt
             },
-            attempt: attempt.number(),
+            attempt: attempt.number,
             answered: false,
         }
     }

@@ -262,7 +262,7 @@ fuzz_target!(|input: Input| {
     let paid = RetryBudget::unlimited()
         .withdraw(plan, Duration::ZERO)
         .unwrap();
-    let named = outcome.server_delay(NOW).max(outcome.at_least());
+    let named = outcome.server_delay(NOW).max(outcome.verdict().at_least);
     assert!(paid.delay() >= named.unwrap_or_default());
     // What everybody reads, read once more in the plainest way.
     if let (Some(seconds), false) = (seconds(&headers), headers.contains_key("retry-after-ms")) {

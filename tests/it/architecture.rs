@@ -162,7 +162,7 @@ const MODULES: [(&str, usize); 12] = [
 /// `adapter`.
 const TYPES: [(&str, usize); 5] = [
     ("RetryPolicy", 11),
-    ("Outcome", 21),
+    ("Outcome", 19),
     ("Gate", 6),
     ("RetrySession", 9),
     ("RetryBudget", 10),

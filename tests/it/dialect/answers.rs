@@ -92,9 +92,9 @@ impl Case {
             class: outcome.class(),
             reach: outcome.reach(),
             delay: outcome.server_delay(NOW),
-            at_least: outcome.at_least(),
-            scope: outcome.scope(),
-            reason: outcome.reason(),
+            at_least: outcome.verdict().at_least,
+            scope: outcome.verdict().scope,
+            reason: outcome.verdict().reason,
         };
         (meant, policy.row_of(&outcome).map(|row| row.to_string()))
     }

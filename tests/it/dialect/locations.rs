@@ -22,8 +22,8 @@ fn meant(meaning: Interpretation, path: &str, head: &serde_json::Value) -> Meant
     let outcome = policy.classify(outcome.of_request(&request));
     (
         outcome.server_delay(NOW),
-        outcome.at_least(),
-        outcome.scope(),
+        outcome.verdict().at_least,
+        outcome.verdict().scope,
     )
 }
 

@@ -144,7 +144,7 @@ proptest! {
         if let Ok(plan) = session.plan(&outcome, moment) {
             prop_assert!(keyed || outcome.reach().is_unprocessed());
             let paid = RetryBudget::unlimited().withdraw(plan, Duration::ZERO).unwrap();
-            let named = outcome.server_delay(NOW).max(outcome.at_least());
+            let named = outcome.server_delay(NOW).max(outcome.verdict().at_least);
             prop_assert!(paid.delay() >= named.unwrap_or_default());
             let least = row.as_deref().and_then(|row| row.strip_prefix("own["));
             let least = least.and_then(|place| rows[place.trim_end_matches(']').parse::<usize>().unwrap()].least);

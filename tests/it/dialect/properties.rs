@@ -169,7 +169,7 @@ proptest! {
             // A POST without a key goes out again only where nothing was done.
             prop_assert!(keyed || outcome.reach().is_unprocessed());
             let paid = RetryBudget::unlimited().withdraw(plan, Duration::ZERO).unwrap();
-            let named = outcome.server_delay(NOW).max(outcome.at_least());
+            let named = outcome.server_delay(NOW).max(outcome.verdict().at_least);
             prop_assert!(paid.delay() >= named.unwrap_or_default());
         }
     }

@@ -239,7 +239,7 @@ impl Progress {
 
     /// Returns the gate of a limit on some of the service's calls, if the response names the scope of its limit.
     fn narrow_gate(&self, outcome: &Outcome<'_>) -> Option<GateKey> {
-        let (scope, request) = (outcome.scope()?, self.session.request()?);
+        let (scope, request) = (outcome.verdict().scope?, self.session.request()?);
         let gate = &self.engine.gate;
         gate.narrowed(self.gate_key, &request, scope, self.at.now)
     }

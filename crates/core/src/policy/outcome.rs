@@ -8,7 +8,7 @@ mod hints;
 use super::classify::{Class, ErrorKind, MISDIRECTED, Reach, is_standard_success, standard_status};
 use super::decision::StopReason;
 use super::reason::Reason;
-use super::verdict::{RowId, Scope, Verdict};
+use super::verdict::{RowId, Verdict};
 use crate::error_body::ErrorBody;
 use crate::policy::bodies::media_type;
 use crate::request_head::RequestHead;
@@ -175,23 +175,17 @@ impl<'a> Outcome<'a> {
         self.request
     }
 
-    /// Returns the scope of a limit, if a classifier or a dialect names it; `None` counts as [`Scope::Account`].
+    /// Returns the verdict on the outcome: that of a classifier or a dialect, or by the standard tables, which give class
+    /// and reach alone. [`Outcome::reach`] takes earlier requests of the attempt into account, and this does not.
     #[must_use]
     #[inline]
-    pub fn scope(&self) -> Option<Scope> {
-        self.verdict.scope
+    pub fn verdict(&self) -> &Verdict {
+        &self.verdict
     }
 
     /// Returns the table row that judged the outcome.
     pub(crate) fn row(&self) -> Option<RowId> {
         self.verdict.row
-    }
-
-    /// Returns the reason for the class, if a classifier or a dialect gives one. The standard tables give none.
-    #[must_use]
-    #[inline]
-    pub fn reason(&self) -> Option<Reason> {
-        self.verdict.reason
     }
 
     /// Returns this outcome after a retry was refused: if the server asks for a longer wait than allowed, that replaces
@@ -430,7 +424,7 @@ impl<'a> Outcome<'a> {
     /// was a success but whose output did not come.
     pub(crate) fn ran_out_of_time(&self) -> bool {
         let has_begun = self.status().is_some_and(|status| status.is_success());
-        let is_silent = has_begun && self.reason() == Some(Reason::Timeout);
+        let is_silent = has_begun && self.verdict.reason == Some(Reason::Timeout);
         is_silent || self.error_kind().is_some_and(ErrorKind::is_timeout)
     }
 

@@ -250,11 +250,11 @@ impl AttemptReport {
             reach: outcome.reach(),
             asked: outcome.server_delay(wall),
             unreadable: outcome.unreadable(wall),
-            reason: outcome.reason(),
+            reason: outcome.verdict().reason,
             rule: None,
             row: None,
             is_of_rule: outcome.row().is_some_and(|row| row.is_rule),
-            scope: outcome.scope(),
+            scope: outcome.verdict().scope,
             cut: None,
             copies: 1,
         }

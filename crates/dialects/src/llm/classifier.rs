@@ -35,7 +35,7 @@ use http_retry_rules::ReadBody;
 ///     let body = ErrorBody::read(text.as_bytes());
 ///     let answer = Outcome::response(StatusCode::TOO_MANY_REQUESTS, &headers);
 ///     let judged = policy.classify(answer.with_body(&body));
-///     (judged.class(), judged.reason())
+///     (judged.class(), judged.verdict().reason)
 /// };
 /// let slow = judged(r#"{"error": {"code": "rate_limit_exceeded"}}"#);
 /// assert_eq!(slow, (Class::Throttled, Some(Reason::RateLimited)));

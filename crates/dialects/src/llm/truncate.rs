@@ -112,7 +112,7 @@ impl Truncation {
 
 impl Rewrite for Truncation {
     fn after(&self, outcome: &Outcome<'_>) -> Option<RewriteBody> {
-        if !outcome.reason().is_some_and(is_too_long) {
+        if !outcome.verdict().reason.is_some_and(is_too_long) {
             return None;
         }
         let stated = || outcome.body().and_then(stated_share);

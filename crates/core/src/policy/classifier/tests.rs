@@ -143,19 +143,22 @@ fn an_open_wait_or_scope_is_that_of_the_next_classifier() {
         (Class::Transient, Reach::Answered)
     );
     assert_eq!(open.server_delay(Duration::ZERO), Some(SEVEN_SECONDS));
-    assert_eq!(open.at_least(), Some(SEVEN_SECONDS * 3));
-    assert_eq!(open.scope(), Some(Scope::Route));
+    assert_eq!(open.verdict().at_least, Some(SEVEN_SECONDS * 3));
+    assert_eq!(open.verdict().scope, Some(Scope::Route));
     // The reason belongs to the class.
-    assert_eq!(open.reason(), None);
+    assert_eq!(open.verdict().reason, None);
 
     let own = Verdict::new(Class::Transient, Reach::Answered).asking_for(Duration::ZERO);
     let closed = judged(own.at_least(Duration::ZERO).scope(Scope::Account));
     assert_eq!(closed.server_delay(Duration::ZERO), Some(Duration::ZERO));
-    assert_eq!(closed.at_least(), Some(Duration::ZERO));
-    assert_eq!(closed.scope(), Some(Scope::Account));
+    assert_eq!(closed.verdict().at_least, Some(Duration::ZERO));
+    assert_eq!(closed.verdict().scope, Some(Scope::Account));
 
     let success = judged(Verdict::new(Class::Success, Reach::Answered));
-    assert_eq!((success.at_least(), success.scope()), (None, None));
+    assert_eq!(
+        (success.verdict().at_least, success.verdict().scope),
+        (None, None)
+    );
 }
 
 /// A classifier with a verdict on 404 and a rule of its own.

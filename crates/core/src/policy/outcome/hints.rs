@@ -18,13 +18,6 @@ impl<'a> Outcome<'a> {
         asked.or(until).or(at_least).is_some()
     }
 
-    /// Returns the shortest wait, whatever the server asks for, if a classifier or a dialect sets one
-    /// ([`Verdict::at_least`](crate::policy::Verdict::at_least)).
-    #[must_use]
-    pub fn at_least(&self) -> Option<Duration> {
-        self.verdict.at_least
-    }
-
     /// Returns this outcome with the hints in its head, so that they are not read again.
     #[must_use]
     pub(crate) fn with_hints(self, hints: &'a ServerHints) -> Self {

@@ -45,7 +45,7 @@ impl RetrySession {
 
     /// Returns the refusal that the head of a response shows, unless it affects only some calls.
     pub(super) fn refusal_by_head(&self, outcome: &Outcome<'_>, moment: Moment) -> Option<Refusal> {
-        let affects_all = matches!(outcome.scope(), None | Some(Scope::Account));
+        let affects_all = matches!(outcome.verdict().scope, None | Some(Scope::Account));
         let refusal = self.refusal_by(DecidedBy::Policy, outcome, moment);
         refusal.filter(|_| affects_all)
     }
@@ -83,7 +83,7 @@ impl RetrySession {
         policy: &RetryPolicy,
     ) -> Option<Duration> {
         let requested = outcome.server_delay(moment.wall);
-        let minimum = outcome.at_least().map(|least| {
+        let minimum = outcome.verdict().at_least.map(|least| {
             let before = self.counts.retries.saturating_add(self.counts.refusals);
             let times = 1_u32.checked_shl(before).unwrap_or(u32::MAX);
             let longest = policy.0.backoff.max_delay;
@@ -194,14 +194,12 @@ fn spread_out(delay: Duration, evaluation: &Evaluation<'_>) -> Duration {
 /// whatever a classifier calls it: a gate that closes on overload turns load into bursts.
 fn may_be_shared(outcome: &Outcome<'_>) -> bool {
     let status = outcome.status().map(|status| status.as_u16());
-    let affects_others = outcome.scope() != Some(Scope::Request);
+    let verdict = outcome.verdict();
     // 413 is about the size of one request; 503 and 529 report overload.
     !matches!(status, None | Some(413 | 503 | 529))
         && outcome.class() == Class::Throttled
-        && affects_others
-        && outcome
-            .reason()
-            .is_none_or(|reason| reason == Reason::RateLimited)
+        && verdict.scope != Some(Scope::Request)
+        && matches!(verdict.reason, None | Some(Reason::RateLimited))
 }
 
 /// Returns `true` if a limit that may be shared is: a 429, a status of 500 or more if a classifier or a dialect names a
