@@ -251,7 +251,11 @@ impl<'a> ResponseHead<'a> {
 
     /// Reads one more line of a header that names a delay.
     fn read_delay(&mut self, header: Header, form: DelayForm, line: &HeaderValue) {
-        let before = self.elements.get(header.index()).map_or(0, |read| *read);
+        let before = self
+            .elements
+            .get(header.index())
+            .copied()
+            .unwrap_or_default();
         let left = MAX_ELEMENTS.saturating_sub(before.into());
         if left == 0 {
             return;
