@@ -135,7 +135,11 @@ impl Exchange {
         if is_plain && self.enters_at_once(head) {
             return Todo::Send;
         }
-        self.opened(head).0.start()
+        let now = self.started;
+        let progress = self.opened(head).0;
+        let todo = progress.start(now);
+        progress.starts_at_once = matches!(todo, Todo::Send);
+        todo
     }
 
     /// Keeps the facts of a request that is not saved, before it is sent.

@@ -81,11 +81,11 @@ impl Drop for PermitGuard {
 
 impl Progress {
     /// Takes the request's turn at its gates, one after another.
-    pub(super) fn admit(&mut self) -> Todo {
+    pub(super) fn admit(&mut self, now: Duration) -> Todo {
         self.leave_gates();
         self.ahead = None;
         self.waited = Duration::ZERO;
-        self.pass(self.gate_key)
+        self.pass(self.gate_key, now)
     }
 
     /// Waits at the gates, and counts the wait in the session.
@@ -115,11 +115,11 @@ impl Progress {
         })
     }
 
-    fn pass(&mut self, key: GateKey) -> Todo {
+    fn pass(&mut self, key: GateKey, now: Duration) -> Todo {
         let Engine { gate, runtime, .. } = &*self.engine;
         let quotas_at_once = self.route.policy().obeys_quotas_at_once();
         let is_first = self.paid.is_none();
-        if let Ok(permit) = gate.enter(key, runtime.now(), quotas_at_once) {
+        if let Ok(permit) = gate.enter(key, now, quotas_at_once) {
             let place = permit.map(|permit| permit.for_first(is_first));
             return self.passed(key, place);
         }
@@ -151,17 +151,17 @@ impl Progress {
             None => {
                 self.permit = Some(permit);
                 // Looked up after the wait at the service's gate: another call may have met a narrower limit meanwhile.
-                let request = self.session.request();
-                let now = self.engine.runtime.now();
-                let narrower =
-                    request.map(|request| self.engine.gate.narrower(self.gate_key, &request, now));
+                let narrower = self.session.request().map(|request| {
+                    let now = self.engine.runtime.now();
+                    self.engine.gate.narrower(self.gate_key, &request, now)
+                });
                 narrower.unwrap_or_default().into_iter().rev().collect()
             }
         };
         let next = ahead.pop();
         self.ahead = Some(ahead);
         match next {
-            Some(key) => self.pass(key),
+            Some(key) => self.pass(key, self.engine.runtime.now()),
             None => self.admitted(self.waited),
         }
     }

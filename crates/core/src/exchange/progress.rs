@@ -54,6 +54,8 @@ pub(super) struct Progress {
     pub(super) ahead: Option<Vec<GateKey>>,
     /// The time waited at the gates before this attempt.
     pub(super) waited: Duration,
+    /// `true` if the first attempt is sent as the request begins, before anything has waited.
+    pub(super) starts_at_once: bool,
     pub(super) limit: Option<Limit>,
     pub(super) waiting: Awaited,
     /// The end of a wait, and its future.
@@ -143,6 +145,7 @@ impl Exchange {
             narrower: Vec::new(),
             ahead: None,
             waited: Duration::ZERO,
+            starts_at_once: false,
             limit: None,
             waiting: Awaited::Nothing,
             timer: None,
@@ -168,9 +171,9 @@ impl Exchange {
 
 impl Progress {
     /// Takes the request's turn at its gates, if its policy has any, before an attempt.
-    pub(super) fn start(&mut self) -> Todo {
+    pub(super) fn start(&mut self, now: Duration) -> Todo {
         match self.session.gate_wait_left() {
-            Some(_) => self.admit(),
+            Some(_) => self.admit(now),
             None => Todo::Send,
         }
     }
@@ -192,7 +195,12 @@ impl Progress {
                 outer.into_iter().for_each(AttemptHandle::sent);
             }
         }
-        self.begin_attempt(self.engine.runtime.now())
+        let now = if std::mem::take(&mut self.starts_at_once) {
+            self.session.started()
+        } else {
+            self.engine.runtime.now()
+        };
+        self.begin_attempt(now)
     }
 
     fn begin_attempt(&mut self, now: Duration) -> Attempt {

@@ -277,7 +277,7 @@ impl Progress {
                 }
                 self.timer = None;
                 self.waiting = Awaited::Nothing;
-                Poll::Ready(self.start())
+                Poll::Ready(self.start(self.engine.runtime.now()))
             }
         }
     }

@@ -242,14 +242,20 @@ impl ReportRecorder {
         self.report.from_elsewhere = self.moves > 0;
         self.emit(at, RetryEventKind::Stopped(&self.report));
         super::span::log_stop(self.call, &self.subject, &self.report);
-        let report = std::mem::replace(&mut self.report, RetryReport::new());
         // No report in a response means that its first attempt succeeded.
         let is_plain = self.only_success && stop == StopReason::Succeeded;
-        let Some(slot) = &self.slot else {
-            return (!is_plain).then_some(report);
+        if is_plain && self.slot.is_none() {
+            return None;
+        }
+        let report = std::mem::replace(&mut self.report, RetryReport::new());
+        let in_response = match &self.slot {
+            Some(slot) => {
+                let in_response = (!is_plain).then(|| report.clone());
+                slot.put(report);
+                in_response
+            }
+            None => Some(report),
         };
-        let in_response = (!is_plain).then(|| report.clone());
-        slot.put(report);
         in_response
     }
 
