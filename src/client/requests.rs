@@ -4,6 +4,7 @@ use super::replay::{Measure, Replay};
 #[cfg(feature = "reqwest")]
 use super::reqwest_requests::host_and_port;
 use super::saved_headers::{SavedHeaders, add_header};
+use crate::report::ReportSlot;
 use crate::sealed::Sealed;
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
 use http_retry_core::adapter::{self, Changes};
@@ -92,6 +93,7 @@ pub struct SavedRequest<K> {
     uri: Uri,
     version: Version,
     headers: SavedHeaders,
+    /// Empty if they are a report's slot alone, which the exchange has too: a copy of all of them costs more.
     extensions: Extensions,
     body: K,
     /// The measure of the body before the first attempt.
@@ -134,12 +136,18 @@ impl<B: 'static, C: Bodies<B>> Requests<http::Request<B>> for C {
         let (parts, body) = request.into_parts();
         let (body, kept) = self.keep(body, options.recorded);
         let saved = kept.map(|(kept, measure)| {
+            let has_slot = parts.extensions.get::<ReportSlot>().is_some();
+            let extensions = if has_slot && parts.extensions.len() == 1 {
+                Extensions::new()
+            } else {
+                parts.extensions.clone()
+            };
             Box::new(SavedRequest {
                 method: parts.method.clone(),
                 uri: parts.uri.clone(),
                 version: parts.version,
                 headers: SavedHeaders::new(&parts.headers),
-                extensions: parts.extensions.clone(),
+                extensions,
                 body: kept,
                 first: measure,
             })

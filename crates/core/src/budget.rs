@@ -224,6 +224,12 @@ impl RetryBudget {
         }
     }
 
+    /// Returns `true` if the budget pays for every retry.
+    #[inline]
+    pub(crate) fn is_unlimited(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Returns `true` if the budget is on a [`SharedAccount`], so that [`ask`](Self::ask) may have to wait.
     #[must_use]
     #[inline]

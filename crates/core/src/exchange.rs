@@ -9,7 +9,8 @@
 //!                                  \_________________\_________________________________________-> Done
 //! ```
 //!
-//! A request that succeeds at once has no session and no report: these are made by the first event that needs them.
+//! A request that succeeds at once has no session, and a report only if somebody observes it: the rest is made by the
+//! first event that needs it.
 
 pub(crate) mod engine;
 pub(crate) mod gates;
@@ -29,7 +30,9 @@ use crate::gate::map::Permit;
 use crate::gate::state::CallEnd;
 use crate::nested::{AttemptMark, RedirectSigns};
 use crate::policy::ext::PolicyExt;
-use crate::policy::{Attempt, ErrorKind, Outcome, RetryPolicy, StopReason, Verdict};
+use crate::policy::{Attempt, ErrorKind, Moment, Outcome, RetryPolicy, StopReason, Verdict};
+use crate::report::ReportSlot;
+use crate::report::recorder::ReportRecorder;
 use crate::report::span::is_logged;
 use crate::route::Route;
 use crate::runtime::Sleep;
@@ -55,15 +58,18 @@ pub struct Exchange {
     /// The settings shared by all requests, and the right to send the first attempt until there is a progress.
     permit: PermitGuard,
     route: Arc<Route>,
-    /// The budget of the request's service, if each has its own. Found together with the gate, by the same name.
-    budget: Option<RetryBudget>,
+    /// The budget of the request's service, if each has its own; else an unlimited one. Found together with the gate, by
+    /// the same name.
+    budget: RetryBudget,
     settings: RequestSettings,
     /// The mark of the attempt under way.
     mark: AttemptMark,
     started: Duration,
     /// The timer of the first attempt, made by the first poll that finds no result.
     timer: Option<Sleep>,
-    /// The parts that a first attempt does not need which succeeds and which nobody observes.
+    /// The report of an observed request until there is a progress, which takes it over.
+    recorder: Option<Box<ReportRecorder>>,
+    /// The parts that a first attempt does not need which succeeds.
     progress: Option<Box<Progress>>,
 }
 
@@ -82,9 +88,10 @@ impl Exchange {
             started: engine.runtime.now(),
             permit: PermitGuard::new(engine, None),
             route,
-            budget: None,
+            budget: RetryBudget::unlimited(),
             settings,
             timer: None,
+            recorder: None,
             progress: None,
         }
     }
@@ -122,6 +129,12 @@ impl Exchange {
         self.route.policy().first_limit(self.settings.get())
     }
 
+    /// Returns the slot that receives the request's report.
+    #[must_use]
+    pub fn slot(&self) -> Option<&ReportSlot> {
+        self.settings.slot()
+    }
+
     /// Records that the client sent another request in the last attempt than the one of its outcome, such as one to
     /// follow a redirect.
     pub fn sent_several(&self) {
@@ -131,12 +144,25 @@ impl Exchange {
     /// Takes the request's turn at its gates.
     #[inline(always)]
     pub fn start(&mut self, head: Option<&impl Head>) -> Todo {
-        let is_plain = self.settings.is_plain() && self.engine().is_silent(&self.route);
+        let is_silent = self.settings.is_plain() && self.engine().is_silent(&self.route);
+        if is_silent && self.enters_at_once(head) {
+            return Todo::Send;
+        }
+        self.start_slowly(head, is_silent)
+    }
+
+    /// Takes the turn of a request that must wait, that is observed, or whose success is looked at.
+    #[inline(never)]
+    fn start_slowly(&mut self, head: Option<&impl Head>, must_wait: bool) -> Todo {
+        let is_plain = !must_wait
+            && self.settings.leaves_successes()
+            && self.engine().leaves_successes(&self.route);
         if is_plain && self.enters_at_once(head) {
+            self.recorder = Some(self.new_recorder(head));
             return Todo::Send;
         }
         let now = self.started;
-        let progress = self.opened(head).0;
+        let (progress, _) = self.opened(head);
         let todo = progress.start(now);
         progress.starts_at_once = matches!(todo, Todo::Send);
         todo
@@ -148,7 +174,7 @@ impl Exchange {
         self.settings.facts = Some(head.facts());
         let is_named = || is_logged() && !self.settings.is_passthrough() && !policy.is_off();
         // Its service has a name in the report, as its budget has.
-        if self.budget.is_some() || policy.asks_for_the_request() || is_named() {
+        if !self.budget.is_unlimited() || policy.asks_for_the_request() || is_named() {
             self.keep_request(head);
         }
     }
@@ -168,7 +194,12 @@ impl Exchange {
     #[inline(always)]
     pub fn attempt(&mut self) -> Attempt {
         match &mut self.progress {
-            None => Attempt::new(1, self.first_limit()),
+            None => {
+                if let Some(recorder) = &mut self.recorder {
+                    recorder.attempt_started(self.started);
+                }
+                Attempt::new(1, self.first_limit())
+            }
             Some(progress) => {
                 let repeats = progress.session.repeats();
                 self.mark = AttemptMark::new(repeats, !self.settings.is_passthrough());
@@ -180,6 +211,9 @@ impl Exchange {
     /// Returns a handle to the attempt that has just begun, for the extensions of its request: a layer in another task
     /// reports by it. Not called, no such layer is heard.
     pub fn handle(&mut self) -> AttemptHandle {
+        let recorder = self.recorder();
+        let call = recorder.map(ReportRecorder::call);
+        let number = recorder.map_or(1, ReportRecorder::number);
         let (progress, permit) = (self.progress.as_ref(), &self.permit);
         let route = progress.map_or(&self.route, |progress| &progress.route);
         self.mark.handle(|| AttemptTerms {
@@ -188,8 +222,8 @@ impl Exchange {
                 Some(progress) => progress.gate_passed(),
                 None => permit.inner.as_ref().map(Permit::key),
             },
-            call: progress.map(|progress| progress.recorder.call()),
-            number: progress.map_or(1, |progress| progress.recorder.number()),
+            call,
+            number,
             is_alone: false,
             ..AttemptTerms::new(Arc::clone(&permit.engine), Arc::clone(route))
         })
@@ -213,9 +247,9 @@ impl Exchange {
     pub fn around<T>(&mut self, part: impl FnOnce() -> T) -> T {
         let result = self
             .mark
-            .around(self.permit.engine.id(), || match &self.progress {
+            .around(self.permit.engine.id(), || match self.recorder() {
                 None => part(),
-                Some(progress) => progress.recorder.around(part),
+                Some(recorder) => recorder.around(part),
             });
         if self.mark.is_asked() {
             self.reply();
@@ -246,7 +280,12 @@ impl Exchange {
         let judged = match self.progress {
             Some(_) => None,
             None => match self.succeeds(kept, end) {
-                Ok(()) => return Todo::Done,
+                Ok(()) => {
+                    if let Some(recorder) = self.recorder.take() {
+                        self.report_success(recorder, end);
+                    }
+                    return Todo::Done;
+                }
                 Err(judged) => judged,
             },
         };
@@ -387,7 +426,7 @@ impl Exchange {
         let accepts = || self.accepts(kept, &Outcome::response(status, headers));
         self.route.succeeds(status, accepts)?;
         if self.mark.repeats() {
-            self.deposit();
+            self.budget().deposit(self.started);
             if let Some(url) = url {
                 let head = kept.head();
                 let requested = head.as_ref().and_then(Head::url);
@@ -427,17 +466,47 @@ impl Exchange {
         self.route.accepts(&outcome.for_request(request))
     }
 
-    /// Counts a success in the budget of its service.
-    #[inline(always)]
-    fn deposit(&self) {
-        let budget = match &self.budget {
-            Some(budget) => budget,
-            None => match self.engine().budgets_of(&self.route) {
-                Budgets::One(budget) => budget,
-                Budgets::PerService(_) => return,
-            },
+    /// Returns the report of the request, if it has one already.
+    #[inline]
+    fn recorder(&self) -> Option<&ReportRecorder> {
+        match &self.progress {
+            Some(progress) => Some(&progress.recorder),
+            None => self.recorder.as_deref(),
+        }
+    }
+
+    /// Reports the success of the first attempt, and with it that of the request.
+    #[inline(never)]
+    fn report_success(&self, mut recorder: Box<ReportRecorder>, end: &End<'_>) {
+        let &End::Response {
+            status, headers, ..
+        } = end
+        else {
+            return;
         };
-        budget.deposit(self.started);
+        let at = Moment::new(self.engine().runtime.now());
+        let outcome = Outcome::response(status, headers);
+        recorder.attempt_ended((&outcome, None), at, (None, None), None, true);
+        let unlimited = RetryBudget::unlimited();
+        let budget = if self.mark.repeats() {
+            self.budget()
+        } else {
+            // Nothing pays for a request that is never sent again.
+            &unlimited
+        };
+        recorder.stopped((StopReason::Succeeded, None), at.now, budget);
+    }
+
+    /// Returns the budget of the request's service, or an unlimited one if it was not looked up.
+    #[inline(always)]
+    fn budget(&self) -> &RetryBudget {
+        if !self.budget.is_unlimited() {
+            return &self.budget;
+        }
+        match self.engine().budgets_of(&self.route) {
+            Budgets::One(budget) => budget,
+            Budgets::PerService(_) => &self.budget,
+        }
     }
 
     /// Finds the budget of the request's service, and returns `true` if the gate lets the first attempt go at once.
@@ -455,7 +524,7 @@ impl Exchange {
         }
         let authority = head.and_then(Head::authority).unwrap_or_default();
         if let Some(budgets) = budgets {
-            self.budget = Some(budgets.get(self.settings.service(&self.route, &authority)));
+            self.budget = budgets.get(self.settings.service(&self.route, &authority));
         }
         if !is_gated {
             return true;
@@ -481,12 +550,12 @@ impl Exchange {
         }
     }
 
-    /// Returns the progress of a request that was sent. If it was sent without one, its start is reported now.
+    /// Returns the progress of a request that was sent. If its start was not reported yet, it is now.
     fn sent(&mut self, head: Option<&impl Head>) -> (&mut Progress, &AttemptMark) {
-        let is_new = self.progress.is_none();
+        let (is_new, is_reported) = (self.progress.is_none(), self.recorder.is_some());
         let (progress, mark) = self.opened(head);
         if is_new {
-            progress.was_sent();
+            progress.was_sent(is_reported);
         }
         (progress, mark)
     }

@@ -221,6 +221,14 @@ impl Engine {
         silent && !is_traced()
     }
 
+    /// Returns `true` if nothing but a report needs a first attempt on this route that succeeds.
+    pub(super) fn leaves_successes(&self, route: &Route) -> bool {
+        let is_one = matches!(self.routes, Routes::One(_));
+        (is_one || !self.waits_alone(route))
+            && route.is_silent()
+            && !route.policy().judges_successes()
+    }
+
     /// Uses the gate of the document's fleet, unless a gate or another fleet was set by hand. Gives the clock and the
     /// observers to every fleet.
     fn join_fleets(&mut self) {

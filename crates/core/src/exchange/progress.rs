@@ -1,5 +1,5 @@
-//! The progress of a request that did not succeed on its first attempt, or that is observed: its session, its report, and
-//! what follows from them.
+//! The progress of a request that did not succeed on its first attempt: its session, its report, and what follows from
+//! them.
 
 use super::engine::Engine;
 use super::gates::{PermitGuard, joined_gate_key};
@@ -35,7 +35,8 @@ use std::time::Duration;
 /// The longest time for which the start of an error body is read.
 const MAX_ERROR_BODY_TIME: Duration = Duration::from_secs(2);
 
-/// The progress of a request that did not succeed on its first attempt, or that is observed.
+/// The progress of a request that did not succeed on its first attempt, that waits before it, or whose success is looked
+/// at.
 pub(super) struct Progress {
     pub(super) engine: Arc<Engine>,
     pub(super) route: Arc<Route>,
@@ -96,19 +97,17 @@ impl Exchange {
         let permit = std::mem::replace(&mut self.permit, empty);
         let route = Arc::clone(&self.route);
         let policy = route.policy();
-        let unsaved = self.settings.request();
+        let recorder = match self.recorder.take() {
+            Some(recorder) => recorder,
+            None => self.new_recorder(head),
+        };
+        let subject = recorder.subject();
         let keyed = head.is_some_and(|head| head.has_own_key(policy));
         let facts = self.facts(head);
-        let mut subject = self.settings.subject(&route, head);
-        if let Some(request) = unsaved {
-            subject.authority = request.authority().unwrap_or_default().into();
-            subject.service = self.settings.named(&route, &subject.authority);
-            subject.method = request.method().cloned();
-        }
         let request = match head {
             _ if !policy.asks_for_the_request() => None,
             Some(head) => Some(Arc::new(head.keyed_request(keyed).into_owned())),
-            None => unsaved.map(Arc::clone),
+            None => self.settings.request().map(Arc::clone),
         };
         let gate_key = match head {
             Some(head) => joined_gate_key(&engine, &route, &subject.authority, head),
@@ -116,22 +115,12 @@ impl Exchange {
         };
         let mut session = self.settings.session(policy, facts, self.started);
         session.set_request(subject.method.clone(), request);
-        let unknown = engine.unknown_service(&route, self.settings.service_name());
-        let budget = match self.budget.take() {
-            Some(budget) => budget,
-            None if self.settings.may_retry(&route) => {
-                engine.budget_of(&route, || Arc::clone(&subject.service))
-            }
-            // Nothing pays for a request that is never sent again.
-            None => RetryBudget::unlimited(),
+        // Nothing pays for a request that is never sent again.
+        let budget = if self.budget.is_unlimited() && self.settings.may_retry(&route) {
+            engine.budget_of(&route, || Arc::clone(&subject.service))
+        } else {
+            self.budget.clone()
         };
-        let mut recorder = Box::new(ReportRecorder::new(
-            subject,
-            Arc::clone(&engine.observers),
-            self.settings.slot().cloned(),
-            self.started,
-        ));
-        recorder.names_unknown(unknown);
         let operation = self.settings.operation();
         let gate_of_operation = || Some(engine.gate_key_of_operation(&route, operation?));
         Box::new(Progress {
@@ -162,6 +151,25 @@ impl Exchange {
         })
     }
 
+    /// Begins the report of this request.
+    pub(super) fn new_recorder(&self, head: Option<&impl Head>) -> Box<ReportRecorder> {
+        let (engine, settings) = (self.engine(), &self.settings);
+        let mut subject = settings.subject(&self.route, head);
+        if let Some(request) = settings.request() {
+            subject.authority = request.authority().unwrap_or_default().into();
+            subject.service = settings.named(&self.route, &subject.authority);
+            subject.method = request.method().cloned();
+        }
+        let mut recorder = Box::new(ReportRecorder::new(
+            subject,
+            Arc::clone(&engine.observers),
+            settings.slot().cloned(),
+            self.started,
+        ));
+        recorder.names_unknown(engine.unknown_service(&self.route, settings.service_name()));
+        recorder
+    }
+
     pub(super) fn facts(&self, head: Option<&impl Head>) -> RequestFacts {
         head.map(|head| head.facts().keyed(head.has_own_key(self.route.policy())))
             .or(self.settings.facts)
@@ -178,9 +186,13 @@ impl Progress {
         }
     }
 
-    /// Reports the start of a first attempt that went out before there was a progress.
-    pub(super) fn was_sent(&mut self) {
-        self.begin_attempt(self.session.started());
+    /// Records the start of a first attempt that went out before there was a progress.
+    pub(super) fn was_sent(&mut self, is_reported: bool) {
+        let started = self.session.started();
+        if !is_reported {
+            self.recorder.attempt_started(started);
+        }
+        self.begin_attempt(started);
     }
 
     /// Spends the tokens of a retry, and reports the start of the attempt.
@@ -200,12 +212,12 @@ impl Progress {
         } else {
             self.engine.runtime.now()
         };
+        self.recorder.attempt_started(now);
         self.begin_attempt(now)
     }
 
     fn begin_attempt(&mut self, now: Duration) -> Attempt {
         self.session.attempt_started(now);
-        self.recorder.attempt_started(now);
         self.timer = None;
         let timeout = self.session.attempt_limit(now);
         self.limit = timeout.map(|timeout| Limit::new(timeout, now));
@@ -467,12 +479,11 @@ impl Progress {
             StopReason::Succeeded => self.at.now,
             _ => self.engine.runtime.now(),
         };
-        let ends_with = self.session.ends_with().clone();
+        let ends_with = self.session.ends_with();
         // Before the report is closed, which must say that no server sent the response.
         if matches!(ends_with, OnExhausted::Respond(_)) {
             self.recorder.responds_itself();
         }
-        let service = self.recorder.service();
         let end = (why, self.session.stopped_by());
         let report = self.recorder.stopped(end, now, &self.budget);
         if why == StopReason::RedirectsUnknown {
@@ -480,13 +491,13 @@ impl Progress {
         }
         let with = match (ends_with, &report, &self.head) {
             (OnExhausted::Respond(canned), _, Some(head)) => {
-                EndsWith::Response(canned, head.uri.clone())
+                EndsWith::Response(canned.clone(), head.uri.clone())
             }
             (OnExhausted::Fail, Some(_), _) => EndsWith::Failure,
             (OnExhausted::DeadLetter { name, .. }, Some(report), Some(head)) => {
-                if let Some(observer) = self.route.dead_letters(&name) {
+                if let Some(observer) = self.route.dead_letters(name) {
                     observer.on_dead_letter(&DeadLetter::new(
-                        &service,
+                        &self.recorder.service(),
                         &head.method,
                         &head.uri,
                         &head.headers,

@@ -84,12 +84,18 @@ impl RequestSettings {
     }
 
     fn read(&mut self, extensions: &Extensions) {
+        if let Some(slot) = extensions.get::<ReportSlot>() {
+            self.rare.get_or_insert_default().slot = Some(slot.clone());
+            if extensions.len() == 1 {
+                return;
+            }
+        }
         let settings = extensions.get::<RetryOverride>();
         // An attempt in the extensions is that of an outer layer, perhaps in another task. The override lifts both
         // signs of nesting.
         self.nested |= extensions.get::<Attempt>().is_some();
         self.nested &= !settings.is_some_and(|own| own.retry_when_nested);
-        self.set(settings, extensions.get().cloned());
+        self.set(settings);
         if let Some(outer) = extensions.get::<AttemptHandle>().filter(|_| !self.nested) {
             self.rare.get_or_insert_default().outer = Some(outer.clone());
         }
@@ -100,23 +106,12 @@ impl RequestSettings {
         }
     }
 
-    fn set(&mut self, settings: Option<&RetryOverride>, slot: Option<ReportSlot>) {
+    fn set(&mut self, settings: Option<&RetryOverride>) {
         self.off = settings == Some(&OFF);
-        let settings = settings.filter(|_| !self.off).cloned();
-        let before = self.rare.take();
-        let (rest, outer) = before.map_or((None, None), |rare| (rare.rest, rare.outer));
-        let has_any = settings.is_some() || slot.is_some() || rest.is_some() || outer.is_some();
-        self.rare = has_any.then(|| {
-            Box::new(Rare {
-                settings,
-                slot,
-                rest,
-                operation: None,
-                outer,
-                request: None,
-                gate_key: None,
-            })
-        });
+        let settings = settings.filter(|_| !self.off);
+        if self.rare.is_some() || settings.is_some() {
+            self.rare.get_or_insert_default().settings = settings.cloned();
+        }
     }
 
     /// Returns the request's own settings, if it has any.
@@ -178,8 +173,12 @@ impl RequestSettings {
 
     /// Returns `true` if a success needs no report and its body is not read.
     pub(super) fn is_plain(&self) -> bool {
-        self.rare.is_none()
-            || self.slot().is_none() && self.get().is_none_or(|own| own.whole_responses <= Some(0))
+        self.slot().is_none() && self.leaves_successes()
+    }
+
+    /// Returns `true` if these settings do not ask for the body of a success.
+    pub(super) fn leaves_successes(&self) -> bool {
+        self.rare.is_none() || self.get().is_none_or(|own| own.whole_responses <= Some(0))
     }
 
     /// Returns the request's route. Settings that the route does not allow are ignored from here on.
@@ -204,7 +203,7 @@ impl RequestSettings {
         let route = engine.route(&head, service);
         if let Some(own) = self.get() {
             let allowed = route.allowed(own.clone());
-            self.set(Some(&allowed), self.slot().cloned());
+            self.set(Some(&allowed));
         }
         route
     }

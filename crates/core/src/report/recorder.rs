@@ -112,6 +112,12 @@ impl ReportRecorder {
         self.span.around(part)
     }
 
+    /// Returns the service of the request.
+    #[must_use]
+    pub(crate) fn subject(&self) -> &Subject {
+        &self.subject
+    }
+
     /// Returns the name of the request's service.
     #[must_use]
     pub(crate) fn service(&self) -> Arc<str> {
@@ -244,18 +250,14 @@ impl ReportRecorder {
         super::span::log_stop(self.call, &self.subject, &self.report);
         // No report in a response means that its first attempt succeeded.
         let is_plain = self.only_success && stop == StopReason::Succeeded;
-        if is_plain && self.slot.is_none() {
-            return None;
-        }
-        let report = std::mem::replace(&mut self.report, RetryReport::new());
-        let in_response = match &self.slot {
-            Some(slot) => {
-                let in_response = (!is_plain).then(|| report.clone());
-                slot.put(report);
-                in_response
-            }
-            None => Some(report),
+        let report = &mut self.report;
+        let mut take = || std::mem::replace(report, RetryReport::new());
+        let Some(slot) = &self.slot else {
+            return (!is_plain).then(take);
         };
+        let report = take();
+        let in_response = (!is_plain).then(|| report.clone());
+        slot.put(report);
         in_response
     }
 
