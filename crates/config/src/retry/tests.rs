@@ -185,7 +185,6 @@ fn each_setting_of_a_policy_has_a_key() {
         "hedge",
         "classifier",
         "dialect",
-        "dialects",
         "header_rules",
         "otherwise",
         "rewrite",
