@@ -116,14 +116,8 @@ impl<C: Client> Call<C> {
             return Err(self.exchange.failed(StopReason::BodyNotReplayable));
         };
         drop(held);
-        let (mut request, saved) = C::Requests::restore(saved, !self.exchange.may_retry());
+        let (request, saved) = C::Requests::restore(saved, !self.exchange.may_retry());
         self.saved.0 = saved;
-        // A slot that was the only extension is not saved with the request.
-        let extensions = C::Requests::extensions_mut(&mut request);
-        let extensions = extensions.filter(|extensions| extensions.is_empty());
-        if let (Some(extensions), Some(slot)) = (extensions, self.exchange.slot()) {
-            extensions.insert(slot.clone());
-        }
         Ok(request)
     }
 

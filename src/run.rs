@@ -5,7 +5,7 @@ mod blocking;
 mod operation;
 
 use crate::call::{Call, Sends, carry_on, drive};
-use crate::engine::{Engine, engine_settings, redirect_settings};
+use crate::engine::{Engine, Routes, engine_settings, redirect_settings};
 use crate::policy::Verdict;
 use crate::report::ReportSlot;
 use crate::route::Router;
@@ -121,7 +121,10 @@ impl Runner {
     /// The same on a runtime of your own, instead of tokio's clock.
     #[must_use]
     pub fn routed_on(runtime: impl Runtime, router: impl Router) -> Self {
-        Self::with_engine(Engine::routed(Arc::new(router), Arc::new(runtime)))
+        Self::with_engine(Engine::new(
+            Routes::PerRequest(Arc::new(router)),
+            Arc::new(runtime),
+        ))
     }
 
     /// Creates a runner on a runtime of your own, with a default budget for each service and a gate of its own.

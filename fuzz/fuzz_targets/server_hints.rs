@@ -82,8 +82,8 @@ impl Read {
 
     /// Who is told to have said something, or to be unreadable, is there.
     fn check_names(&self, headers: &HeaderMap, hints: ServerHints) {
-        assert_eq!(hints.header().is_some(), hints.delay().is_some());
-        for name in hints.unreadable().chain(hints.header()) {
+        assert_eq!(hints.header.is_some(), hints.delay().is_some());
+        for name in hints.unreadable().chain(hints.header) {
             let is_there = match name.strip_suffix('*') {
                 Some(start) => headers.keys().any(|own| own.as_str().starts_with(start)),
                 None => headers.contains_key(name),
@@ -141,7 +141,7 @@ impl Read {
     /// At a later time nobody waits longer for what the same header asks.
     fn check_later(&self, headers: &HeaderMap, hints: ServerHints) {
         let later = self.at(headers, self.wall.saturating_add(Duration::from_secs(1)));
-        if later.asked.is_some() && later.header() == hints.header() {
+        if later.asked.is_some() && later.header == hints.header {
             assert!(later.asked <= hints.asked, "{later:?} after {hints:?}");
         }
     }

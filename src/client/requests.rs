@@ -228,6 +228,9 @@ impl<K: Replay> SavedRequest<K> {
     }
 
     fn change(&mut self, changes: Changes<'_>) -> bool {
+        if let Some(slot) = changes.slot.filter(|_| self.extensions.is_empty()) {
+            self.extensions.insert(slot.clone());
+        }
         let rebased = changes.rebase.and_then(|rebase| rebase.of(&self.uri));
         let before = rebased.map(|uri| std::mem::replace(&mut self.uri, uri));
         change_headers(&mut self.headers, before, changes, |with| {

@@ -103,7 +103,7 @@ macro_rules! engine_settings {
         #[cfg(feature = "tracing")]
         #[must_use]
         pub fn retry_level(self, level: crate::report::Level) -> Self {
-            self.with(|engine| engine.set_retry_level(level))
+            self.with(|engine| engine.retry_level = level)
         }
 
         http_retry_core::setting_names! { crate::engine::policy_settings }

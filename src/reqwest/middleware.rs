@@ -4,7 +4,7 @@ use super::chain::MiddlewareChain;
 use crate::RetryPolicy;
 use crate::call::{Call, carry_on, drive};
 use crate::client::replay::CloneBody;
-use crate::engine::{Engine, http_engine_settings};
+use crate::engine::{Engine, Routes, http_engine_settings};
 use crate::resume::Resume;
 use crate::route::Router;
 use crate::runtime::{BoxFuture, DefaultRuntime};
@@ -110,7 +110,10 @@ impl RetryMiddleware {
     #[must_use]
     pub fn routed(router: impl Router) -> Self {
         Self {
-            engine: Arc::new(Engine::routed(Arc::new(router), Arc::new(DefaultRuntime))),
+            engine: Arc::new(Engine::new(
+                Routes::PerRequest(Arc::new(router)),
+                Arc::new(DefaultRuntime),
+            )),
         }
     }
 

@@ -102,7 +102,10 @@ impl RetryLayer {
     /// Creates a layer that takes the route of each request from a [`Router`], on tokio's clock; errors are boxed.
     #[must_use]
     pub fn routed(router: impl Router) -> Self {
-        Self::on(Engine::routed(Arc::new(router), Arc::new(DefaultRuntime)))
+        Self::on(Engine::new(
+            Routes::PerRequest(Arc::new(router)),
+            Arc::new(DefaultRuntime),
+        ))
     }
 
     fn on(engine: Engine) -> Self {

@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<Report, Failure> {
 /// The entry whose policy the request meets.
 pub(crate) fn entry_of(subject: &Subject, config: &RetryConfig) -> Option<RouteSummary> {
     let route = subject.route(config);
-    let name = route.name().map(|name| &**name);
+    let name = route.service.as_deref();
     let explained = route.policy().explain();
     let mut entries = config.routes().into_iter();
     entries.find(|entry| entry.service.as_deref() == name && entry.policy.explain() == explained)

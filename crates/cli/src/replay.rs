@@ -109,7 +109,11 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<Report, Failure> {
     let wall = recorded.iter().find_map(date);
     let wall = wall.unwrap_or_else(|| TokioRuntime.moment().wall);
     let journal = Journal::default();
-    let service = subject.route(&config).name().map(ToString::to_string);
+    let service = subject
+        .route(&config)
+        .service
+        .as_ref()
+        .map(ToString::to_string);
     let exhausted = on_exhausted(&subject, &config);
     let story = |runtime| play(&config, runtime, journal.clone(), request, recorded);
     simulate(arguments.seed, wall, story).map_err(|cause| Failure::of_input("replay", cause))?;

@@ -31,7 +31,6 @@ use crate::gate::state::CallEnd;
 use crate::nested::{AttemptMark, RedirectSigns};
 use crate::policy::ext::PolicyExt;
 use crate::policy::{Attempt, ErrorKind, Moment, Outcome, RetryPolicy, StopReason, Verdict};
-use crate::report::ReportSlot;
 use crate::report::recorder::ReportRecorder;
 use crate::report::span::is_logged;
 use crate::route::Route;
@@ -127,12 +126,6 @@ impl Exchange {
     #[inline]
     pub fn first_limit(&self) -> Option<Duration> {
         self.route.policy().first_limit(self.settings.get())
-    }
-
-    /// Returns the slot that receives the request's report.
-    #[must_use]
-    pub fn slot(&self) -> Option<&ReportSlot> {
-        self.settings.slot()
     }
 
     /// Records that the client sent another request in the last attempt than the one of its outcome, such as one to

@@ -39,9 +39,9 @@ pub struct Route {
     /// `true` if the budget was set explicitly, so that the layer's does not replace it.
     pub(crate) names_budget: bool,
     /// `true` if it shares nothing with other processes, even if its layer is in a fleet.
-    pub(crate) alone: bool,
-    /// The service's name in the document.
-    pub(crate) service: Option<Arc<str>>,
+    pub alone: bool,
+    /// The service's name, if it has one.
+    pub service: Option<Arc<str>>,
     pub(crate) overrides: RequestOverrides,
     /// The budgets named by the policy's rules.
     pub(crate) budgets: ByName<RetryBudget>,
@@ -215,25 +215,11 @@ impl Route {
         &self.policy
     }
 
-    /// Returns the service's name, if it has one.
-    #[must_use]
-    #[inline]
-    pub fn name(&self) -> Option<&Arc<str>> {
-        self.service.as_ref()
-    }
-
     /// Returns the budgets that pay if the layer has none, or if the route's budget was set explicitly.
     #[must_use]
     #[inline]
     pub fn budgets(&self) -> &Budgets {
         &self.budget
-    }
-
-    /// Returns `true` if the route shares nothing with other processes, even if its layer is in a fleet.
-    #[must_use]
-    #[inline]
-    pub fn is_alone(&self) -> bool {
-        self.alone
     }
 
     /// Returns the part of a request's own settings that this route allows.

@@ -84,7 +84,7 @@ use std::time::Duration;
 ///
 /// let hints = ServerHints::read(StatusCode::TOO_MANY_REQUESTS, &headers, Duration::ZERO);
 /// assert_eq!(hints.delay(), Some(Duration::from_secs(90)));
-/// assert_eq!(hints.header(), Some("x-ratelimit-reset"));
+/// assert_eq!(hints.header, Some("x-ratelimit-reset"));
 /// assert_eq!(hints.quota.map(|quota| quota.remaining), Some(0));
 /// assert!(hints.unreadable().eq(["retry-after"]));
 /// ```
@@ -102,8 +102,9 @@ pub struct ServerHints {
     /// `None` if no header states both the remainder and its reset. On a refusal the reset is no later than
     /// [`asked`](Self::asked).
     pub quota: Option<Quota>,
-    /// The header that sets the delay.
-    header: Option<Header>,
+    /// The name of the header that sets [`ServerHints::delay`]. For an unusual header that names one of several quotas,
+    /// only its prefix (`x-ratelimit-*`).
+    pub header: Option<&'static str>,
     /// The headers that were skipped because they cannot be read.
     pub(crate) unreadable: HeaderSet,
 }
@@ -120,7 +121,7 @@ impl ServerHints {
         if !head.has_quota {
             return Self {
                 asked: head.asked.map(|asked| asked.delay),
-                header: head.asked.map(|asked| asked.header),
+                header: head.asked.map(|asked| asked.header.name()),
                 unreadable: head.unreadable,
                 ..Self::default()
             };
@@ -138,7 +139,7 @@ impl ServerHints {
             // A quota that is back already asks for nothing.
             header: asked
                 .or(spent.filter(|spent| !spent.delay.is_zero()))
-                .map(|by| by.header),
+                .map(|by| by.header.name()),
             unreadable: head.unreadable,
         }
     }
@@ -148,13 +149,6 @@ impl ServerHints {
     #[must_use]
     pub fn delay(&self) -> Option<Duration> {
         self.asked.or(self.reset.filter(|reset| !reset.is_zero()))
-    }
-
-    /// Returns the name of the header that sets [`ServerHints::delay`]. For an unusual header that names one of several
-    /// quotas, only its prefix (`x-ratelimit-*`).
-    #[must_use]
-    pub fn header(&self) -> Option<&'static str> {
-        self.header.map(Header::name)
     }
 
     /// Returns the names of the headers that were skipped because they cannot be read, in order of precedence. An

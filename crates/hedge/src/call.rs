@@ -143,7 +143,7 @@ where
             let request = (&self.settings, &*head);
             let terms = Terms::new(attempt, request, &self.layer, Q::MAY_FOLLOW);
             if let Some((hedges, wait)) = terms.hedges() {
-                self.race.allow(hedges, wait, terms.judge.started());
+                self.race.allow(hedges, wait, terms.judge.started);
             }
             self.terms = Some(Arc::new(terms));
         }
@@ -236,7 +236,7 @@ where
         let (end, refusal) = terms.judge.judge(head);
         if matches!(end, CopyEnd::Success | CopyEnd::Permanent) {
             let sent = ticket.as_ref().and_then(PaidCopy::sent);
-            terms.record(Some(terms.since(sent.unwrap_or(terms.judge.started()))));
+            terms.record(Some(terms.since(sent.unwrap_or(terms.judge.started))));
         }
         let next = self.race.ended(end);
         if next == Next::Return {
@@ -298,7 +298,7 @@ impl<S: Service<Q>, Q: CopyRequest> Call<S, Q> {
         let (Some(terms), Some(wait)) = (&self.terms, self.race.wait()) else {
             return;
         };
-        let first = self.is_first_running.then_some(terms.judge.started());
+        let first = self.is_first_running.then_some(terms.judge.started);
         let hedges = self.copies.iter().filter_map(|(ticket, _)| ticket.sent());
         let slow = first
             .into_iter()

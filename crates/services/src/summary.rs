@@ -105,7 +105,7 @@ fn summary<'a>(
         worst_case: costs.of_route(route),
         budget: name_of_budget.map(|(_, value, _)| value.to_owned()),
         shared: route.budgets().is_shared(),
-        shares_gate: !route.is_alone() && route.policy().gate_wait_limit().is_some(),
+        shares_gate: !route.alone && route.policy().gate_wait_limit().is_some(),
         tokens: budget.map(|(tokens, _)| tokens),
         capacity: budget.map(|(_, capacity)| capacity),
     }

@@ -4,7 +4,7 @@ use crate::call::Call;
 use crate::runtime::ThreadRuntime;
 use crate::watch::{WatchedConnector, WatchedResolver};
 use http::{Request, Response};
-use http_retry_core::adapter::{Budgets, Engine};
+use http_retry_core::adapter::{Budgets, Engine, Routes};
 use http_retry_core::gate::Gate;
 use http_retry_core::report::{Observer, OnEvent};
 use http_retry_core::route::Router;
@@ -53,7 +53,10 @@ impl Retries {
     /// `http_retry_services::Services`. A failover goes nowhere: the last outcome is returned.
     #[must_use]
     pub fn routed(router: impl Router) -> Self {
-        Self::with_engine(Engine::routed(Arc::new(router), Arc::new(ThreadRuntime)))
+        Self::with_engine(Engine::new(
+            Routes::PerRequest(Arc::new(router)),
+            Arc::new(ThreadRuntime),
+        ))
     }
 
     fn with_engine(mut engine: Engine) -> Self {
@@ -109,7 +112,7 @@ impl Retries {
     #[cfg(feature = "tracing")]
     #[must_use]
     pub fn retry_level(mut self, level: http_retry_core::report::Level) -> Self {
-        self.engine.set_retry_level(level);
+        self.engine.retry_level = level;
         self
     }
 

@@ -25,7 +25,8 @@ pub struct CopyJudge {
     session: RetrySession,
     subject: Subject,
     budget: RetryBudget,
-    started: Duration,
+    /// The time at which the first copy was sent.
+    pub started: Duration,
 }
 
 /// The meaning of a copy's result.
@@ -78,12 +79,6 @@ impl CopyJudge {
             started,
             session,
         }
-    }
-
-    /// Returns the time at which the first copy was sent.
-    #[must_use]
-    pub fn started(&self) -> Duration {
-        self.started
     }
 
     /// Returns the name of the request's service: that of its route, or its host and port.

@@ -49,7 +49,7 @@ pub struct Engine {
     /// The header for the number of the attempt.
     pub attempt_header: Option<HeaderName>,
     /// The level of the log lines on retries.
-    pub(crate) retry_level: RetryLevel,
+    pub retry_level: RetryLevel,
     /// The budgets set by hand, which pay if the document names none.
     budget: Option<Budgets>,
     /// The budgets and gates shared with other processes.
@@ -101,23 +101,19 @@ pub enum Routes {
     PerRequest(Arc<dyn Router>),
 }
 
-impl Engine {
-    /// Creates the settings of an adapter with one policy.
-    #[must_use]
-    pub fn new(policy: RetryPolicy, runtime: Arc<dyn Runtime>) -> Self {
+impl From<RetryPolicy> for Routes {
+    fn from(policy: RetryPolicy) -> Self {
         warn_of_names(&policy);
-        Self::on(Routes::One(Arc::new(Route::new(policy))), runtime)
+        Self::One(Arc::new(Route::new(policy)))
     }
+}
 
-    /// Creates the settings of an adapter that takes each request's route from a router.
+impl Engine {
+    /// Creates the settings of an adapter with one policy, or with a router that each request's route is taken from.
     #[must_use]
-    pub fn routed(router: Arc<dyn Router>, runtime: Arc<dyn Runtime>) -> Self {
-        Self::on(Routes::PerRequest(router), runtime)
-    }
-
-    fn on(routes: Routes, runtime: Arc<dyn Runtime>) -> Self {
+    pub fn new(routes: impl Into<Routes>, runtime: Arc<dyn Runtime>) -> Self {
         let mut engine = Self {
-            routes,
+            routes: routes.into(),
             gate: Gate::new(),
             runtime,
             observers: Arc::new([]),
@@ -157,12 +153,6 @@ impl Engine {
         self.observers = self.observers.iter().cloned().chain([new]).collect();
     }
 
-    /// Sets the level of the log lines on retries.
-    #[cfg(feature = "tracing")]
-    pub fn set_retry_level(&mut self, level: crate::report::Level) {
-        self.retry_level = level;
-    }
-
     /// Returns the route of a request, which may name its service.
     pub(crate) fn route(&self, head: &RequestHead<'_>, service: Option<&str>) -> Arc<Route> {
         match &self.routes {
@@ -178,7 +168,7 @@ impl Engine {
         named: Option<&Arc<str>>,
     ) -> Option<Arc<str>> {
         let has_services = matches!(self.routes, Routes::PerRequest(_));
-        let unknown = named.filter(|_| has_services && route.name() != named);
+        let unknown = named.filter(|_| has_services && route.service.as_ref() != named);
         // One warning is enough, since the report of each such request has the name.
         if let Some(name) = unknown.filter(|_| !self.has_warned.swap(true, Ordering::Relaxed)) {
             warn_of_misuse(
@@ -391,7 +381,7 @@ impl Engine {
     #[inline]
     pub(crate) fn budgets_of<'a>(&'a self, route: &'a Route) -> &'a Budgets {
         // A budget that was not set by hand is a fleet's, and a route that is alone has no part in the fleet.
-        let pays_here = !route.names_budget && (self.has_budget || !route.is_alone());
+        let pays_here = !route.names_budget && (self.has_budget || !route.alone);
         let own = self.budget.as_ref().filter(|_| pays_here);
         own.unwrap_or(route.budgets())
     }
@@ -440,7 +430,7 @@ impl Engine {
     /// Returns `true` if pauses on this route stay in this process, whatever fleet the gate is in. A gate that was set
     /// by hand is shared as that gate was built.
     fn waits_alone(&self, route: &Route) -> bool {
-        route.is_alone() && !self.has_gate
+        route.alone && !self.has_gate
     }
 }
 

@@ -213,6 +213,7 @@ impl Progress {
         kept.change(Changes {
             set: set.as_deref(),
             rebase: rebase.as_ref(),
+            slot: self.recorder.slot(),
             rewrite: if rewrite.is_some() {
                 Some(&mut change)
             } else {
@@ -376,7 +377,7 @@ impl Progress {
         head.at = Some(at);
         let now = self.engine.runtime.now();
         let session = self.session.moved_to(route.policy().clone(), now);
-        let name = route.name().cloned().unwrap_or_default();
+        let name = route.service.clone().unwrap_or_default();
         let budget = self.engine.budget_of(&route, || Arc::clone(&name));
         let session = std::mem::replace(&mut self.session, session);
         let budget = std::mem::replace(&mut self.budget, budget);

@@ -243,7 +243,7 @@ impl RequestSettings {
         if let Some(service) = self.operation() {
             return Arc::clone(service);
         }
-        let named = route.name().or(self.service_name());
+        let named = route.service.as_ref().or(self.service_name());
         Arc::clone(named.unwrap_or(authority))
     }
 
@@ -261,7 +261,8 @@ impl RequestSettings {
         match self.operation() {
             Some(service) => service,
             None => route
-                .name()
+                .service
+                .as_ref()
                 .or(self.service_name())
                 .map_or(authority, |name| name),
         }

@@ -6,7 +6,7 @@ use crate::nested::RedirectSigns;
 use crate::policy::bodies::{BodyPart, RewriteWith};
 use crate::policy::rules::CannedResponse;
 use crate::policy::{Outcome, Verdict};
-use crate::report::RetryReport;
+use crate::report::{ReportSlot, RetryReport};
 use crate::route::Rebase;
 use http::{HeaderMap, StatusCode};
 use std::error::Error;
@@ -102,6 +102,8 @@ pub struct Changes<'a> {
     pub set: Option<&'a HeaderMap>,
     /// The move to another service.
     pub rebase: Option<&'a Rebase>,
+    /// The slot that receives the report, which an adapter need not save with a request's extensions.
+    pub slot: Option<&'a ReportSlot>,
     /// A function of headers and body that returns another body.
     pub rewrite: Option<&'a mut RewriteWith<'a>>,
 }

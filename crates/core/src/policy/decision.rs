@@ -103,7 +103,7 @@ impl RetryPlan {
 
     /// Returns the number of this retry: 1, 2, and so on. Waits of rules and refused attempts count here too.
     #[must_use]
-    pub fn retry(&self) -> u32 {
+    pub(crate) fn retry(&self) -> u32 {
         self.after.resends
     }
 }

@@ -112,6 +112,12 @@ impl ReportRecorder {
         self.span.around(part)
     }
 
+    /// Returns the slot that receives the report.
+    #[must_use]
+    pub(crate) fn slot(&self) -> Option<&ReportSlot> {
+        self.slot.as_ref()
+    }
+
     /// Returns the service of the request.
     #[must_use]
     pub(crate) fn subject(&self) -> &Subject {

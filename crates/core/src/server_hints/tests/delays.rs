@@ -276,7 +276,7 @@ fn the_first_readable_header_sets_the_delay() {
 
 #[test]
 fn the_hints_name_the_header_of_the_delay() {
-    let header = |lines: Lines<'_>| read(429, lines).header();
+    let header = |lines: Lines<'_>| read(429, lines).header;
     assert_eq!(header(&[("retry-after", "2.0")]), Some("retry-after"));
     let both = [("retry-after-ms", "x"), ("x-ratelimit-reset", "3")];
     assert_eq!(header(&both), Some("x-ratelimit-reset"));
