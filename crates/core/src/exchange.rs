@@ -176,7 +176,7 @@ impl Exchange {
     fn keep_request(&mut self, head: &impl Head) {
         let (engine, policy) = (&*self.permit.engine, self.route.policy());
         let keyed = head.has_own_key(policy);
-        let request = head.keyed_request(keyed).into_owned();
+        let request = head.keyed_request(policy).into_owned();
         let authority = request.authority().unwrap_or_default();
         let gate_key = joined_gate_key(engine, &self.route, authority, head);
         self.settings.facts = self.settings.facts.map(|facts| facts.keyed(keyed));
@@ -453,7 +453,8 @@ impl Exchange {
     #[inline(never)]
     fn accepts(&self, kept: &impl Kept, outcome: &Outcome<'_>) -> Result<(), Option<Verdict>> {
         let head = kept.head();
-        let saved = head.as_ref().map(|head| head.keyed_request(false));
+        let policy = self.route.policy();
+        let saved = head.as_ref().map(|head| head.keyed_request(policy));
         let unsaved = self.settings.request().map(|request| &**request);
         let request = saved.as_ref().or(unsaved);
         self.route.accepts(&outcome.for_request(request))

@@ -61,10 +61,13 @@ impl DownloadOptions {
         if !options.may_retry(&route) {
             return None;
         }
-        let needs_request = route.policy().asks_for_the_request();
+        let policy = route.policy();
+        let request = policy
+            .asks_for_the_request()
+            .then(|| head.keyed_request(policy));
         Some(DownloadTerms {
             recorder: DownloadRecorder::new(engine, &options, &route, head),
-            request: needs_request.then(|| Arc::new(head.keyed_request(false).into_owned())),
+            request: request.map(|request| Arc::new(request.into_owned())),
             engine: Arc::clone(engine),
             route,
             options,

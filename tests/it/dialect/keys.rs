@@ -6,10 +6,11 @@ use http_retry::config::RetryConfig;
 use http_retry::dialect::Dialect;
 use http_retry::policy::Verdict;
 use http_retry::reqwest::RetryMiddleware;
+use http_retry::route::RequestHead;
 use http_retry::run::Runner;
 use http_retry::testing::{ManualRuntime, Script};
 use http_retry::tower::RetryLayer;
-use http_retry::{Class, Reach, RetryPolicy, RetryReport};
+use http_retry::{Class, Outcome, Reach, RetryPolicy, RetryReport};
 use reqwest_middleware::{ClientBuilder, Middleware, Next};
 use serde_json::json;
 use std::convert::Infallible;
@@ -44,6 +45,29 @@ fn a_key_counts_in_the_header_of_its_service() {
     assert_eq!(attempts(Some(Dialect::paypal()), "idempotency-key"), 2);
     assert_eq!(attempts(None, "opc-retry-token"), 1);
     assert_eq!(attempts(Some(Dialect::oci()), "opc-retry-token"), 2);
+}
+
+#[test]
+fn a_classifier_sees_the_key_of_a_first_success() {
+    let keyed = |name: &'static str| {
+        let seen = Arc::new(Mutex::new(None));
+        let log = Arc::clone(&seen);
+        let see = move |outcome: &Outcome<'_>| -> Option<Verdict> {
+            *log.lock().unwrap() = outcome.request().and_then(RequestHead::is_keyed);
+            None
+        };
+        let builder = RetryPolicy::builder().classify(see);
+        let policy = builder.dialect(Dialect::paypal()).build().unwrap();
+        let layer = RetryLayer::new(policy).runtime(ManualRuntime::new());
+        let request = Request::post("http://api.example/orders").header(name, "7");
+        let request = request.body(String::new()).unwrap();
+        let sent = layer.layer(Script::new().status(201)).oneshot(request);
+        assert_eq!(sent.now_or_never().unwrap().unwrap().status(), 201);
+        *seen.lock().unwrap()
+    };
+    assert_eq!(keyed("paypal-request-id"), Some(true));
+    assert_eq!(keyed("idempotency-key"), Some(true));
+    assert_eq!(keyed("x-request-id"), Some(false));
 }
 
 #[test]

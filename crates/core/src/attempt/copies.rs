@@ -62,7 +62,7 @@ impl CopyJudge {
         } = attempt.terms();
         let policy = route.policy();
         let keyed = head.has_own_key(policy);
-        let request = head.keyed_request(keyed).into_owned();
+        let request = head.keyed_request(policy).into_owned();
         let started = engine.runtime.now();
         let session = policy.session(head.facts().keyed(keyed), started);
         let mut session = match overrides {

@@ -46,9 +46,10 @@ pub trait Head {
         RequestHead::of_parts(self.method(), self.scheme(), self.authority(), self.path())
     }
 
-    /// Returns the request as classifiers see it, which may carry an idempotency key in a header of the service's own.
-    fn keyed_request(&self, has_own_key: bool) -> RequestHead<'_> {
-        let has_key = has_own_key || has_idempotency_key(|name| self.value(name));
+    /// Returns the request as the policy's classifiers see it: with the sign of an idempotency key, in a usual header or
+    /// in the one that the policy names for it.
+    fn keyed_request(&self, policy: &RetryPolicy) -> RequestHead<'_> {
+        let has_key = self.has_own_key(policy) || has_idempotency_key(|name| self.value(name));
         self.request().keyed(has_key)
     }
 

@@ -102,11 +102,10 @@ impl Exchange {
             None => self.new_recorder(head),
         };
         let subject = recorder.subject();
-        let keyed = head.is_some_and(|head| head.has_own_key(policy));
         let facts = self.facts(head);
         let request = match head {
             _ if !policy.asks_for_the_request() => None,
-            Some(head) => Some(Arc::new(head.keyed_request(keyed).into_owned())),
+            Some(head) => Some(Arc::new(head.keyed_request(policy).into_owned())),
             None => self.settings.request().map(Arc::clone),
         };
         let gate_key = match head {
