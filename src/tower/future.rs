@@ -76,19 +76,21 @@ where
         let extensions = C::head(&request).and_then(|head| head.extensions);
         let own = RequestSettings::from_extensions(extensions);
         let mut call = Call::new(engine, own, &mut request);
-        // The caller's `poll_ready` covers the first attempt only.
-        let is_ready = !matches!(call.start(&request), Todo::Send);
-        let state = if is_ready {
-            call.delay(request);
-            State::Waiting
-        } else {
-            let request = call.save(&copies, request);
-            let attempt = Self::send(&mut call, &mut client, request);
-            let is_cut = false;
-            State::Attempt { attempt, is_cut }
+        let state = match call.start(&request) {
+            Todo::Send => {
+                let request = call.save(&copies, request);
+                let attempt = Self::send(&mut call, &mut client, request);
+                let is_cut = false;
+                State::Attempt { attempt, is_cut }
+            }
+            _ => {
+                call.delay(request);
+                State::Waiting
+            }
         };
         Self {
-            is_ready,
+            // The caller's `poll_ready` covers the first attempt only.
+            is_ready: matches!(state, State::Waiting),
             state,
             call,
             client,
