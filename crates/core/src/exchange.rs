@@ -145,6 +145,7 @@ impl Exchange {
     }
 
     /// Takes the turn of a request that must wait, that is observed, or whose success is looked at.
+    #[cold]
     #[inline(never)]
     fn start_slowly(&mut self, head: Option<&impl Head>, must_wait: bool) -> Todo {
         let is_plain = !must_wait
@@ -274,8 +275,8 @@ impl Exchange {
             Some(_) => None,
             None => match self.succeeds(kept, end) {
                 Ok(()) => {
-                    if let Some(recorder) = self.recorder.take() {
-                        self.report_success(recorder, end);
+                    if self.recorder.is_some() {
+                        self.report_success(end);
                     }
                     return Todo::Done;
                 }
@@ -471,10 +472,14 @@ impl Exchange {
 
     /// Reports the success of the first attempt, and with it that of the request.
     #[inline(never)]
-    fn report_success(&self, mut recorder: Box<ReportRecorder>, end: &End<'_>) {
-        let &End::Response {
-            status, headers, ..
-        } = end
+    fn report_success(&mut self, end: &End<'_>) {
+        let recorder = self.recorder.take();
+        let (
+            Some(mut recorder),
+            &End::Response {
+                status, headers, ..
+            },
+        ) = (recorder, end)
         else {
             return;
         };
