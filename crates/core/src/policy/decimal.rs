@@ -20,10 +20,14 @@ use std::time::Duration;
 /// assert_eq!(Decimal::from(3), Decimal::from(3.0));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Decimal(
-    /// The millionths, or else the bits of a float that is not such a decimal.
-    Result<u64, u64>,
-);
+pub struct Decimal(Repr);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Repr {
+    Micros(u64),
+    /// The bits of a float that is not such a decimal.
+    Invalid(u64),
+}
 
 const ONE: u64 = 1_000_000;
 const WIDE_ONE: u128 = 1_000_000;
@@ -32,9 +36,9 @@ const POWER_ONE: u128 = 1_000_000_000_000;
 
 impl Decimal {
     /// Zero.
-    pub const ZERO: Self = Self(Ok(0));
+    pub const ZERO: Self = Self(Repr::Micros(0));
     /// One.
-    pub const ONE: Self = Self(Ok(ONE));
+    pub const ONE: Self = Self(Repr::Micros(ONE));
 
     /// Creates a decimal from a number of millionths.
     ///
@@ -45,7 +49,7 @@ impl Decimal {
     /// ```
     #[must_use]
     pub const fn from_micros(micros: u64) -> Self {
-        Self(Ok(micros))
+        Self(Repr::Micros(micros))
     }
 
     /// Returns the decimal in millionths; 0 for a value that is not a decimal, such as a `NaN`.
@@ -57,7 +61,10 @@ impl Decimal {
     /// ```
     #[must_use]
     pub fn micros(self) -> u64 {
-        self.0.unwrap_or(0)
+        match self.0 {
+            Repr::Micros(micros) => micros,
+            Repr::Invalid(_) => 0,
+        }
     }
 
     /// Returns the decimal if it is one of at most six places between `least` and `most`, both included.
@@ -74,13 +81,13 @@ impl Decimal {
     /// A [`ConfigError`] for this field if the value is out of bounds, negative, infinite, or has more than six places.
     pub fn within(self, field: &'static str, least: Self, most: Self) -> Result<Self, ConfigError> {
         match self.0 {
-            Ok(micros) if (least.micros()..=most.micros()).contains(&micros) => Ok(self),
-            Ok(_) => Err(ConfigError::new(
+            Repr::Micros(micros) if (least.micros()..=most.micros()).contains(&micros) => Ok(self),
+            Repr::Micros(_) => Err(ConfigError::new(
                 field,
                 self,
                 format!("must be {least} to {most}"),
             )),
-            Err(bits) => {
+            Repr::Invalid(bits) => {
                 // Too many places are the fault of a finite value from 0 on; any other is out of bounds.
                 let inside = (0.0..f64::INFINITY).contains(&f64::from_bits(bits));
                 let places = if inside {
@@ -133,22 +140,22 @@ fn multiply(value: u128, factor: u128) -> u128 {
 /// The only integer type: with a second one, the type of `capacity(100)` would be ambiguous.
 impl From<u32> for Decimal {
     fn from(whole: u32) -> Self {
-        Self(Ok(u64::from(whole).saturating_mul(ONE)))
+        Self(Repr::Micros(u64::from(whole).saturating_mul(ONE)))
     }
 }
 
 impl From<f64> for Decimal {
     fn from(float: f64) -> Self {
         // `Display` writes the shortest digits that read back as the float, so 0.1 is exactly one tenth.
-        Self(parse(&float.to_string()).ok_or(float.to_bits()))
+        Self(parse(&float.to_string()).map_or(Repr::Invalid(float.to_bits()), Repr::Micros))
     }
 }
 
 impl fmt::Display for Decimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Err(bits) => write!(f, "{}", f64::from_bits(bits)),
-            Ok(micros) => show(parts(micros), f),
+            Repr::Invalid(bits) => write!(f, "{}", f64::from_bits(bits)),
+            Repr::Micros(micros) => show(parts(micros), f),
         }
     }
 }
@@ -158,8 +165,8 @@ impl fmt::Display for Decimal {
 impl fmt::Debug for Decimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Err(bits) => show_about(f64::from_bits(bits), f),
-            Ok(micros) => show(parts(micros), f),
+            Repr::Invalid(bits) => show_about(f64::from_bits(bits), f),
+            Repr::Micros(micros) => show(parts(micros), f),
         }
     }
 }
