@@ -10,7 +10,13 @@ impl Serialize for RetryReport {
         let stopped_by = self.stopped_by.as_deref();
         let tokens_left = self.tokens_left.map(|tokens| tokens.to_string());
         let tokens_left = tokens_left.and_then(|tokens| tokens.parse::<f64>().ok());
-        let mut map = serializer.serialize_map(None)?;
+        let known = [
+            stopped_by.is_some(),
+            tokens_left.is_some(),
+            self.budget.is_some(),
+            self.unknown_service.is_some(),
+        ];
+        let mut map = serializer.serialize_map(Some(count(7, &known)))?;
         map.serialize_entry("attempt_count", &self.attempt_count)?;
         map.serialize_entry("retries", &self.retries())?;
         map.serialize_entry("waited_ms", &millis(self.waited))?;
@@ -29,7 +35,22 @@ impl Serialize for RetryReport {
 impl Serialize for AttemptReport {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let unreadable: Vec<_> = self.unreadable().collect();
-        let mut map = serializer.serialize_map(None)?;
+        let copies = Some(self.copies).filter(|copies| *copies > 1);
+        let known = [
+            self.delay_source.is_some(),
+            self.status.is_some(),
+            self.error.is_some(),
+            self.error_type.is_some(),
+            self.asked.is_some(),
+            !unreadable.is_empty(),
+            self.reason.is_some(),
+            self.rule.is_some(),
+            self.row.is_some(),
+            self.scope.is_some(),
+            self.cut.is_some(),
+            copies.is_some(),
+        ];
+        let mut map = serializer.serialize_map(Some(count(6, &known)))?;
         map.serialize_entry("number", &self.number)?;
         map.serialize_entry("started_ms", &millis(self.started))?;
         map.serialize_entry("took_ms", &millis(self.took))?;
@@ -55,13 +76,15 @@ impl Serialize for AttemptReport {
         add_known(&mut map, "row", self.row.as_deref())?;
         add_known(&mut map, "scope", self.scope.map(scope_name))?;
         add_known(&mut map, "cut", self.cut)?;
-        add_known(
-            &mut map,
-            "copies",
-            Some(self.copies).filter(|copies| *copies > 1),
-        )?;
+        add_known(&mut map, "copies", copies)?;
         map.end()
     }
+}
+
+/// Returns the number of entries, of which so many are always known. Some formats, such as postcard, write it first.
+fn count(always: usize, known: &[bool]) -> usize {
+    let known = known.iter().filter(|known| **known).count();
+    always.saturating_add(known)
 }
 
 /// Adds an entry to a map, unless its value is not known.
