@@ -329,3 +329,7 @@ impl fmt::Debug for RetryConfig {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -250,3 +250,7 @@ impl fmt::Debug for Fleet {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

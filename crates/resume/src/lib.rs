@@ -103,3 +103,7 @@ pub mod adapter {
     pub use crate::mark::ResumeValidator;
     pub use crate::terms::{DownloadOptions, DownloadTerms};
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -339,3 +339,7 @@ impl fmt::Debug for ServicesBuilder {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
