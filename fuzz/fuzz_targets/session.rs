@@ -125,7 +125,8 @@ impl<'a> Run<'a> {
             outcome.class(),
             Class::Transient | Class::Throttled
         ));
-        assert!(self.session.is_idempotent() || outcome.reach().is_unprocessed());
+        let is_harmless = self.input.request.is_harmless_twice(&self.input.rules);
+        assert!(is_harmless || outcome.reach().is_unprocessed());
         let off = self.input.request.own.as_ref().is_some_and(|own| own.off);
         assert!(!off, "a retry of a request that wants none");
     }

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A request that succeeds at once has no session, and a report only if somebody observes it: the rest is made by the
-//! first event that needs it.
+//! first event that needs it. An operation that somebody observes has both: it ends with a value, not with a response.
 
 pub(crate) mod engine;
 pub(crate) mod gates;
@@ -141,7 +141,9 @@ impl Exchange {
         if is_silent && self.enters_at_once(head) {
             return Todo::Send;
         }
-        self.start_slowly(head, is_silent)
+        // Silent, and still not sent: a gate holds it up.
+        let must_wait = is_silent;
+        self.start_slowly(head, must_wait)
     }
 
     /// Takes the turn of a request that must wait, that is observed, or whose success is looked at.
@@ -168,7 +170,7 @@ impl Exchange {
         self.settings.facts = Some(head.facts());
         let is_named = || is_logged() && !self.settings.is_passthrough() && !policy.is_off();
         // Its service has a name in the report, as its budget has.
-        if !self.budget.is_unlimited() || policy.asks_for_the_request() || is_named() {
+        if self.has_own_budget() || policy.asks_for_the_request() || is_named() {
             self.keep_request(head);
         }
     }
@@ -384,7 +386,7 @@ impl Exchange {
     }
 
     /// Ends the request, and closes its report. Returns `None` if the caller gets the last result as it is: that of a
-    /// first attempt that has succeeded, and that nobody observes.
+    /// first attempt that has succeeded, whose report is closed already if it has one.
     #[inline(always)]
     pub fn finish(&mut self) -> Option<Ending> {
         self.progress.as_mut().map(|progress| progress.finish())
@@ -441,7 +443,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Judges the end of an attempt that did not succeed at once, or that is observed.
+    /// Judges the end of an attempt that was no plain success.
     #[cold]
     #[inline(never)]
     fn judge(&mut self, kept: &impl Kept, end: &End<'_>, judged: Option<Verdict>) -> Todo {
@@ -496,10 +498,17 @@ impl Exchange {
         recorder.stopped((StopReason::Succeeded, None), at.now, budget);
     }
 
+    /// Returns `true` if the budget of the request's service was looked up. An unlimited one counts as if it were not:
+    /// nothing is asked of it.
+    #[inline(always)]
+    fn has_own_budget(&self) -> bool {
+        !self.budget.is_unlimited()
+    }
+
     /// Returns the budget of the request's service, or an unlimited one if it was not looked up.
     #[inline(always)]
     fn budget(&self) -> &RetryBudget {
-        if !self.budget.is_unlimited() {
+        if self.has_own_budget() {
             return &self.budget;
         }
         match self.engine().budgets_of(&self.route) {

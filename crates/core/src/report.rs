@@ -164,14 +164,20 @@ impl fmt::Debug for RetryEvent<'_> {
 }
 
 impl<'a> RetryEvent<'a> {
-    /// Creates the event that this process shares a service's budget and gate with its fleet, after this time without
-    /// it, or the one that it no longer does, for this reason.
+    /// Creates the event that this process no longer shares a service's budget or gate with its fleet.
     #[must_use]
-    pub fn of_fleet(service: &'a str, at: Duration, away: Result<Duration, LeaveReason>) -> Self {
-        let kind = match away {
-            Ok(away) => RetryEventKind::FleetJoined { away },
-            Err(reason) => RetryEventKind::FleetLeft { reason },
-        };
+    pub fn fleet_left(service: &'a str, at: Duration, reason: LeaveReason) -> Self {
+        Self::of_service(service, at, RetryEventKind::FleetLeft { reason })
+    }
+
+    /// Creates the event that this process shares a service's budget and gate with its fleet, after this time without
+    /// it.
+    #[must_use]
+    pub fn fleet_joined(service: &'a str, at: Duration, away: Duration) -> Self {
+        Self::of_service(service, at, RetryEventKind::FleetJoined { away })
+    }
+
+    fn of_service(service: &'a str, at: Duration, kind: RetryEventKind<'a>) -> Self {
         Self {
             call: None,
             service,

@@ -49,11 +49,10 @@ impl FleetObservers {
     pub(super) fn changed(&self, service: &str, at: Duration, change: FleetChange) {
         log(service, change);
         measure(service, change);
-        let away = match change {
-            FleetChange::Left { reason } => Err(reason),
-            FleetChange::Joined { away } => Ok(away),
+        let event = match change {
+            FleetChange::Left { reason } => RetryEvent::fleet_left(service, at, reason),
+            FleetChange::Joined { away } => RetryEvent::fleet_joined(service, at, away),
         };
-        let event = RetryEvent::of_fleet(service, at, away);
         // The list is a copy, so that observers are called without the lock.
         for observer in self.distinct() {
             observer.on_event(&event);

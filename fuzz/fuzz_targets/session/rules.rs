@@ -18,7 +18,7 @@ pub(super) struct Rules {
     pub(super) deadline: Option<Time>,
     pub(super) attempt_timeout: Option<Time>,
     pub(super) max_server_delay: Option<Time>,
-    all_methods: bool,
+    pub(super) all_methods: bool,
     own_rule: bool,
 }
 
@@ -144,9 +144,7 @@ impl Rules {
         };
         // What cannot work is refused, with the field's name.
         let built = builder.build();
-        built
-            .map_err(|error| assert!(!error.field.is_empty()))
-            .ok()
+        built.map_err(|error| assert!(!error.field.is_empty())).ok()
     }
 
     fn backoff(&self) -> Backoff {
@@ -198,8 +196,6 @@ impl Purse {
             builder = builder.timeout_cost(cost.decimal());
         }
         let built = builder.build();
-        built
-            .map_err(|error| assert!(!error.field.is_empty()))
-            .ok()
+        built.map_err(|error| assert!(!error.field.is_empty())).ok()
     }
 }

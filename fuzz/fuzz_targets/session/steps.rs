@@ -1,6 +1,6 @@
 //! A request, and what comes of each of its attempts.
 
-use super::rules::Time;
+use super::rules::{Rules, Time};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use http_retry::policy::RetrySession;
 use http_retry::{Class, ErrorKind, Outcome, Reach, RequestFacts, RetryOverride, RetryPolicy};
@@ -42,6 +42,12 @@ pub(super) enum What {
 }
 
 impl OneRequest {
+    /// Returns `true` if processing this request twice is harmless under these rules.
+    pub(super) fn is_harmless_twice(&self, rules: &Rules) -> bool {
+        let own = self.own.as_ref().and_then(|own| own.idempotent);
+        own.unwrap_or(self.idempotent || rules.all_methods)
+    }
+
     pub(super) fn session(&self, policy: &RetryPolicy) -> RetrySession {
         let mut facts = RequestFacts::operation().idempotent(self.idempotent);
         facts.replayable = self.replayable;

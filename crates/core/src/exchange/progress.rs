@@ -115,7 +115,7 @@ impl Exchange {
         let mut session = self.settings.session(policy, facts, self.started);
         session.set_request(subject.method.clone(), request);
         // Nothing pays for a request that is never sent again.
-        let budget = if self.budget.is_unlimited() && self.settings.may_retry(&route) {
+        let budget = if !self.has_own_budget() && self.settings.may_retry(&route) {
             engine.budget_of(&route, || Arc::clone(&subject.service))
         } else {
             self.budget.clone()

@@ -191,7 +191,7 @@ impl RetrySession {
     /// precedence, else by its facts or the policy's [`Methods`].
     #[must_use]
     #[inline]
-    pub fn is_idempotent(&self) -> bool {
+    pub(crate) fn is_idempotent(&self) -> bool {
         self.is_safe_twice(&self.policy)
     }
 

@@ -144,7 +144,7 @@ impl ReportRecorder {
 
     /// Records that the caller gets a response that no server sent.
     pub(crate) fn responds_itself(&mut self) {
-        // A move that is never undone, so that `is_from_elsewhere` holds.
+        // A move that is never undone, so that the report is `from_elsewhere`.
         self.moves = self.moves.saturating_add(1);
     }
 
