@@ -459,7 +459,7 @@ impl<'a> Parts<'a> {
     fn service_at(&self, name: &'a str, value: &'a Value) -> Option<Arc<ServiceSpec>> {
         let path = self.path.key("services").key(name);
         // Read even if the name is invalid, so that the problems inside are reported too.
-        let Checked(read) = Reader::read_at(value, path.clone(), self.problems, Retry::KEYS);
+        let read = Reader::read_at(value, path.clone(), self.problems, Retry::KEYS);
         if let Some(cause) = shown::not_a_name(name) {
             self.problems.add(&path, &"", cause);
             return None;

@@ -5,7 +5,7 @@ mod tests;
 
 use super::builder::RegisteredNames;
 use super::document::FleetKeys;
-use super::problems::{Diagnostics, Path, Unknown};
+use super::problems::{Diagnostics, Path, hint};
 use super::values::Name;
 use http_retry_core::ConfigError;
 use http_retry_core::budget::{RetryBudget, RetryBudgetBuilder};
@@ -63,12 +63,9 @@ fn named(
 ) -> Option<Fleet> {
     let fleet = names.fleets.get(name);
     if fleet.is_none() {
-        let unknown = Unknown {
-            name,
-            what: format!("\"{name}\" is no fleet of this program"),
-            known: names.fleets.keys().map(|name| &**name),
-        };
-        problems.unknown(&path.key("use"), &name, unknown);
+        let known = names.fleets.keys().map(|name| &**name);
+        let what = format!("\"{name}\" is no fleet of this program");
+        problems.unknown(&path.key("use"), &name, what, || hint(name, known));
     }
     fleet.cloned()
 }

@@ -2,7 +2,7 @@
 
 use super::builder::RegisteredNames;
 use super::document::{ServiceSpec, Spec};
-use super::problems::{Diagnostics, Path, Unknown};
+use super::problems::{Diagnostics, Path, hint};
 use super::reader::Spanned;
 use super::retry::{ExhaustedAction, Growth, Limit, MEANS_NEVER, PRESETS, Retry};
 use super::values::Name;
@@ -173,15 +173,15 @@ impl Resolver<'_> {
     pub(super) fn destination(&self, name: &str, from: &str) -> Option<&ServiceSpec> {
         let services = &self.spec.services;
         let Some(service) = services.get(name) else {
-            let unknown = Unknown {
-                name,
-                what: format!("\"{name}\" is no service"),
-                // Put into order only if the problem is shown.
-                known: std::iter::once_with(|| services.in_order())
-                    .flatten()
-                    .map(|(name, _)| &**name),
+            let what = format!("\"{name}\" is no service");
+            // Put into order only if the problem is shown.
+            let hint = || {
+                hint(
+                    name,
+                    services.in_order().into_iter().map(|(name, _)| &**name),
+                )
             };
-            self.problems.unknown(&from, &name, unknown);
+            self.problems.unknown(&from, &name, what, hint);
             return None;
         };
         if service.base_url.is_none() {
@@ -206,7 +206,7 @@ impl Resolver<'_> {
         known: impl IntoIterator<Item = &'k str>,
     ) {
         let what = format!("\"{name}\" {what}");
-        let unknown = Unknown { name, what, known };
-        self.problems.unknown(&given.from, &given.text, unknown);
+        let hint = || hint(name, known);
+        self.problems.unknown(&given.from, &given.text, what, hint);
     }
 }

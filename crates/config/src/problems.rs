@@ -104,18 +104,11 @@ impl Error for ConfigErrors {}
 ///
 /// Every value that is read has one and few are shown, so the text is made only then.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Path<'a>(Option<Arc<Step<'a>>>);
-
-#[derive(Debug)]
-struct Step<'a> {
-    parent: Path<'a>,
-    last: Part<'a>,
-}
-
-#[derive(Debug)]
-enum Part<'a> {
-    Key(&'a str),
-    Item(usize),
+pub(super) enum Path<'a> {
+    #[default]
+    Document,
+    Key(Arc<Self>, &'a str),
+    Item(Arc<Self>, usize),
     /// A whole path, as it is shown.
     Shown(Arc<str>),
 }
@@ -125,81 +118,64 @@ impl<'a> Path<'a> {
     where
         'a: 'b,
     {
-        self.clone().then(Part::Key(key))
+        Path::Key(Arc::new(self.clone()), key)
     }
 
     pub(super) fn item(&self, index: usize) -> Self {
-        self.clone().then(Part::Item(index))
+        Self::Item(Arc::new(self.clone()), index)
     }
 
-    fn then(self, last: Part<'a>) -> Self {
-        let parent = self;
-        Self(Some(Arc::new(Step { parent, last })))
+    fn text(&self) -> String {
+        match self {
+            Self::Document => String::with_capacity(PATH_BYTES),
+            Self::Key(parent, key) => {
+                let mut text = parent.text();
+                if !text.is_empty() {
+                    text.push('.');
+                }
+                text.push_str(&shown::name(key));
+                text
+            }
+            Self::Item(parent, index) => {
+                let mut text = parent.text();
+                text.push('[');
+                text.push_str(&index.to_string());
+                text.push(']');
+                text
+            }
+            Self::Shown(path) => path.to_string(),
+        }
     }
 }
 
 /// Prints the path as an error shows it.
 impl Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.as_deref() {
-            Some(step) => f.write_str(&step.text()),
-            None => f.write_str("the document"),
+        match self {
+            Self::Document => f.write_str("the document"),
+            path => f.write_str(&path.text()),
         }
-    }
-}
-
-impl Step<'_> {
-    fn text(&self) -> String {
-        let mut text = match &self.parent.0 {
-            Some(parent) => parent.text(),
-            None => String::with_capacity(PATH_BYTES),
-        };
-        match &self.last {
-            Part::Key(key) => {
-                if !text.is_empty() {
-                    text.push('.');
-                }
-                text.push_str(&shown::name(key));
-            }
-            Part::Item(index) => {
-                text.push('[');
-                text.push_str(&index.to_string());
-                text.push(']');
-            }
-            Part::Shown(path) => text.push_str(path),
-        }
-        text
     }
 }
 
 impl From<Path<'_>> for String {
-    fn from(Path(path): Path<'_>) -> Self {
-        path.map_or_else(Self::new, |path| path.text())
+    fn from(path: Path<'_>) -> Self {
+        path.text()
     }
 }
 
 impl From<&Arc<str>> for Path<'_> {
     fn from(path: &Arc<str>) -> Self {
-        Path::default().then(Part::Shown(Arc::clone(path)))
+        Path::Shown(Arc::clone(path))
     }
 }
 
+/// The problems that are found so far.
 #[derive(Debug, Default)]
-pub(super) struct Diagnostics(RefCell<ProblemList>);
-
-#[derive(Debug, Default)]
-struct ProblemList {
-    reported: Vec<ConfigError>,
+pub(super) struct Diagnostics {
+    reported: RefCell<Vec<ConfigError>>,
     /// Hashes of path and cause, since the same problem may occur at every service.
-    seen: HashSet<u64>,
-}
-
-/// An unknown name, and the known ones.
-pub(super) struct Unknown<'a, K> {
-    pub(super) name: &'a str,
-    /// The problem, as a phrase.
-    pub(super) what: String,
-    pub(super) known: K,
+    seen: RefCell<HashSet<u64>>,
 }
 
 impl Diagnostics {
@@ -207,36 +183,34 @@ impl Diagnostics {
         self.report(path, given, cause.into(), |cause| cause);
     }
 
-    /// Reports an unknown name, with the nearest known one, or with all of them.
-    pub(super) fn unknown<'k, K: IntoIterator<Item = &'k str>>(
+    /// Reports an unknown name, with a [`hint`] at the known ones.
+    pub(super) fn unknown(
         &self,
         path: &dyn Display,
         given: &dyn Display,
-        unknown: Unknown<'_, K>,
+        what: impl Into<String>,
+        hint: impl FnOnce() -> String,
     ) {
-        let Unknown { name, what, known } = unknown;
-        self.report(path, given, what, |what| {
-            let known: Vec<&str> = known.into_iter().collect();
-            format!("{what}: {}", hint(name, &known))
-        });
+        let whole = |what| format!("{what}: {}", hint());
+        self.report(path, given, what.into(), whole);
     }
 
     /// Returns `true` if there are no problems so far.
     pub(super) fn is_empty(&self) -> bool {
-        self.0.borrow().reported.is_empty()
+        self.reported.borrow().is_empty()
     }
 
     /// Returns `true` if there is, or may be, a problem below a path. Once the most problems are reported, it is always
     /// `true`.
     pub(super) fn are_within(&self, path: &dyn Display) -> bool {
-        let list = self.0.borrow();
-        if list.reported.is_empty() {
+        let reported = self.reported.borrow();
+        if reported.is_empty() {
             return false;
         }
         let path = path.to_string();
         // Later problems are only counted, so the path may have one.
-        list.reported.len() >= MAX_REPORTED
-            || list.reported.iter().any(|problem| {
+        reported.len() >= MAX_REPORTED
+            || reported.iter().any(|problem| {
                 let rest = problem.field.strip_prefix(&*path);
                 rest.is_some_and(|rest| rest.starts_with(['.', '[']))
             })
@@ -246,18 +220,17 @@ impl Diagnostics {
     pub(super) fn contains(&self, path: &dyn Display) -> bool {
         let field = path.to_string();
         let is_at = |problem: &ConfigError| problem.field == field;
-        let is_at = self.0.borrow().reported.iter().any(is_at);
+        let is_at = self.reported.borrow().iter().any(is_at);
         is_at || self.are_within(path)
     }
 
     /// Returns the problems as an error if there are any.
     pub(super) fn into_errors(self) -> Result<(), ConfigErrors> {
-        let ProblemList { reported, seen } = self.0.into_inner();
-        if reported.is_empty() {
+        let problems = self.reported.into_inner();
+        if problems.is_empty() {
             return Ok(());
         }
-        let more = seen.len().saturating_sub(reported.len());
-        let problems = reported;
+        let more = self.seen.into_inner().len().saturating_sub(problems.len());
         Err(ConfigErrors { problems, more })
     }
 
@@ -269,12 +242,11 @@ impl Diagnostics {
         whole: impl FnOnce(String) -> String,
     ) {
         let path = path.to_string();
-        let mut list = self.0.borrow_mut();
-        let is_new = list.seen.insert(hash(&path, &cause));
-        if is_new && list.reported.len() < MAX_REPORTED {
+        let mut reported = self.reported.borrow_mut();
+        let is_new = self.seen.borrow_mut().insert(hash(&path, &cause));
+        if is_new && reported.len() < MAX_REPORTED {
             // The hint is made only now: comparing with every known name is the expensive part of a problem.
-            let problem = ConfigError::sentence(path, given, whole(cause));
-            list.reported.push(problem);
+            reported.push(ConfigError::sentence(path, given, whole(cause)));
         }
     }
 }
@@ -286,11 +258,12 @@ fn hash(path: &str, cause: &str) -> u64 {
 }
 
 /// Returns the nearest of the known words, or a list of all.
-pub(super) fn hint(given: &str, known: &[&str]) -> String {
-    match nearest(given, known) {
+pub(super) fn hint<'k>(given: &str, known: impl IntoIterator<Item = &'k str>) -> String {
+    let known: Vec<&str> = known.into_iter().collect();
+    match nearest(given, &known) {
         Some(word) => format!("did you mean {word}?"),
         None if known.is_empty() => "there are none".to_owned(),
-        None => format!("known are {}", listed(known)),
+        None => format!("known are {}", listed(&known)),
     }
 }
 

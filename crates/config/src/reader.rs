@@ -10,13 +10,14 @@
 //! - A struct named `$given` gets the value, its text and its path ([`Spanned`]).
 //! - A newtype named `$hidden` holds a value that may be a secret ([`Hidden`]): no error shows it.
 
-use super::problems::{Diagnostics, Path, Unknown};
+use super::problems::{Diagnostics, Path, hint};
 use super::shown;
 use super::value::{Entries as Map, Value};
-use serde::de::value::{BorrowedStrDeserializer, StringDeserializer};
+use serde::de::value::{
+    MapAccessDeserializer, MapDeserializer, SeqDeserializer, StringDeserializer,
+};
 use serde::de::{
-    self, Deserialize, DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess,
-    VariantAccess, Visitor,
+    self, Deserialize, DeserializeSeed, Deserializer, IntoDeserializer, SeqAccess, Visitor,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -127,8 +128,7 @@ impl<'a> Reader<'a> {
         problems: &'a Diagnostics,
         retry_keys: &'static [&'static str],
     ) -> Option<T> {
-        let Checked(read) = Self::read_at(value, Path::default(), problems, retry_keys);
-        read
+        Self::read_at(value, Path::default(), problems, retry_keys)
     }
 
     /// Reads a part of a document.
@@ -137,7 +137,7 @@ impl<'a> Reader<'a> {
         path: Path<'a>,
         problems: &'a Diagnostics,
         retry_keys: &'static [&'static str],
-    ) -> Checked<T> {
+    ) -> Option<T> {
         let reader = Self {
             value,
             path,
@@ -145,11 +145,7 @@ impl<'a> Reader<'a> {
             retry_keys,
             is_hidden: false,
         };
-        Checked(
-            OwnErrorAt::deserialize(reader)
-                .ok()
-                .map(|OwnErrorAt(read)| read),
-        )
+        optional(reader).ok().flatten()
     }
 
     fn at(&self, value: &'a Value, path: Path<'a>) -> Self {
@@ -158,6 +154,17 @@ impl<'a> Reader<'a> {
             path,
             ..self.clone()
         }
+    }
+
+    /// Returns an entry of this map.
+    fn entry(&self, key: &'a str, value: &'a Value) -> (&'a str, Self) {
+        // An invalid header name may be a secret, so problems are reported at its map.
+        let path = if self.is_hidden && shown::header_name(key).is_err() {
+            self.path.clone()
+        } else {
+            self.path.key(key)
+        };
+        (key, self.at(value, path))
     }
 
     fn shown(&self) -> String {
@@ -227,15 +234,20 @@ impl<'a> Reader<'a> {
                 self.problems.add(&self.path.key(key), &shown, cause);
                 continue;
             }
-            let unknown = Unknown {
-                name: key,
-                what: "is not a known key".to_owned(),
-                // That key is for editors, so it is not suggested.
-                known: keys.iter().copied().filter(|key| *key != "$schema"),
-            };
-            let path = self.path.key(&shown);
-            self.problems.unknown(&path, &shown, unknown);
+            // That key is for editors, so it is not suggested.
+            let known = keys.iter().copied().filter(|key| *key != "$schema");
+            let (path, what) = (self.path.key(&shown), "is not a known key");
+            let hint = || hint(key, known);
+            self.problems.unknown(&path, &shown, what, hint);
         }
+    }
+}
+
+impl<'de> IntoDeserializer<'de, Cause> for Reader<'de> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
     }
 }
 
@@ -274,10 +286,11 @@ impl<'de> Deserializer<'de> for Reader<'de> {
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Cause> {
         match self.value {
-            Value::List(list) => visitor.visit_seq(Items {
-                left: list.iter().enumerate(),
-                reader: self,
-            }),
+            Value::List(list) => {
+                let items = list.iter().enumerate();
+                let items = items.map(|(index, value)| self.at(value, self.path.item(index)));
+                visitor.visit_seq(SeqDeserializer::new(items))
+            }
             _ => Err(self.not("a list")),
         }
     }
@@ -286,8 +299,8 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         let Value::Map(map) = self.value else {
             return Err(self.not("a map"));
         };
-        let entries = map.iter().map(|(key, value)| (&**key, value));
-        visitor.visit_map(Entries::of(entries.collect(), self))
+        let entries = map.iter().map(|(key, value)| self.entry(key, value));
+        visitor.visit_map(MapDeserializer::new(entries))
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -302,8 +315,9 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         let Value::Map(map) = self.value else {
             return Err(self.not("a map"));
         };
-        let entries = Entries::of(self.known_entries(map, name, keys), self.clone());
-        let read = visitor.visit_map(entries);
+        let entries = self.known_entries(map, name, keys).into_iter();
+        let entries = entries.map(|(key, value)| self.entry(key, value));
+        let read = visitor.visit_map(MapDeserializer::new(entries));
         // After the known keys, and also if one of those is invalid: a misspelt key may be the cause.
         self.report_unknown(map, keys);
         read
@@ -339,7 +353,10 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         // `$other` takes every kind that has no variant of its own.
         let mut forms = [kind, "$other"].into_iter();
         match forms.find_map(|form| variants.iter().copied().find(|variant| *variant == form)) {
-            Some(form) => visitor.visit_enum(Form(form, self)),
+            // The form is the only key, so that its variant is read from the value itself.
+            Some(form) => visitor.visit_enum(MapAccessDeserializer::new(MapDeserializer::new(
+                std::iter::once((form, self)),
+            ))),
             None => Err(self.not(name)),
         }
     }
@@ -358,72 +375,6 @@ impl<'de> Deserializer<'de> for Reader<'de> {
 
     serde::forward_to_deserialize_any! {
         i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct tuple tuple_struct identifier
-    }
-}
-
-struct Items<'a> {
-    left: std::iter::Enumerate<std::slice::Iter<'a, Value>>,
-    reader: Reader<'a>,
-}
-
-impl<'de> SeqAccess<'de> for Items<'de> {
-    type Error = Cause;
-
-    fn next_element_seed<S: DeserializeSeed<'de>>(
-        &mut self,
-        seed: S,
-    ) -> Result<Option<S::Value>, Cause> {
-        let Some((index, value)) = self.left.next() else {
-            return Ok(None);
-        };
-        let item = self.reader.at(value, self.reader.path.item(index));
-        seed.deserialize(item).map(Some)
-    }
-}
-
-struct Entries<'a> {
-    left: std::vec::IntoIter<(&'a str, &'a Value)>,
-    next: Option<Reader<'a>>,
-    reader: Reader<'a>,
-}
-
-impl<'a> Entries<'a> {
-    fn of(entries: Vec<(&'a str, &'a Value)>, reader: Reader<'a>) -> Self {
-        Self {
-            left: entries.into_iter(),
-            next: None,
-            reader,
-        }
-    }
-}
-
-impl<'de> MapAccess<'de> for Entries<'de> {
-    type Error = Cause;
-
-    fn next_key_seed<S: DeserializeSeed<'de>>(
-        &mut self,
-        seed: S,
-    ) -> Result<Option<S::Value>, Cause> {
-        let Some((key, value)) = self.left.next() else {
-            return Ok(None);
-        };
-        // An invalid header name may be a secret, so problems are reported at its map.
-        let path = if self.reader.is_hidden && shown::header_name(key).is_err() {
-            self.reader.path.clone()
-        } else {
-            self.reader.path.key(key)
-        };
-        self.next = Some(self.reader.at(value, path));
-        seed.deserialize(BorrowedStrDeserializer::new(key))
-            .map(Some)
-    }
-
-    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Cause> {
-        match self.next.take() {
-            Some(value) => seed.deserialize(value),
-            // Never reached: serde reads a value only after its key.
-            None => Err(Cause(None)),
-        }
     }
 }
 
@@ -447,47 +398,6 @@ impl<'de> SeqAccess<'de> for GivenParts<'de> {
             _ => reader.path.clone().into(),
         };
         seed.deserialize(StringDeserializer::new(text)).map(Some)
-    }
-}
-
-/// The kind of a value, and its reader.
-struct Form<'a>(&'static str, Reader<'a>);
-
-impl<'de> EnumAccess<'de> for Form<'de> {
-    type Error = Cause;
-    type Variant = Reader<'de>;
-
-    fn variant_seed<S: DeserializeSeed<'de>>(
-        self,
-        seed: S,
-    ) -> Result<(S::Value, Reader<'de>), Cause> {
-        let Self(form, reader) = self;
-        let variant = seed.deserialize(BorrowedStrDeserializer::new(form))?;
-        Ok((variant, reader))
-    }
-}
-
-impl<'de> VariantAccess<'de> for Reader<'de> {
-    type Error = Cause;
-
-    fn unit_variant(self) -> Result<(), Cause> {
-        Ok(())
-    }
-
-    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Cause> {
-        seed.deserialize(self)
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Cause> {
-        self.deserialize_any(visitor)
-    }
-
-    fn struct_variant<V: Visitor<'de>>(
-        self,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Cause> {
-        self.deserialize_any(visitor)
     }
 }
 

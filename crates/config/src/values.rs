@@ -475,9 +475,9 @@ pub(super) fn word<T: Words>(value: &Value) -> Result<T, String> {
     } else if let Some(form) = among(T::FORMS) {
         format!("{value} does not stand alone: write {form}")
     } else if nearest(text, &known).is_some() {
-        format!("{value} is not known: {}", hint(text, &known))
+        format!("{value} is not known: {}", hint(text, known))
     } else {
-        format!("{value} is not known: {}", hint(text, &all))
+        format!("{value} is not known: {}", hint(text, all))
     })
 }
 
