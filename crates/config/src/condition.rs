@@ -4,13 +4,14 @@ use super::reader::{Checked, block};
 use super::shown::header_name;
 use super::value::Value;
 use super::values::{
-    Attempts, BareStatus, HeaderKey, List, MethodName, Name, Natural, PathPattern, Several,
-    Statuses, Texts, Word, Words, leaf, words,
+    Attempts, BareStatus, HeaderKey, List, ListOr, MapOr, MethodName, Name, Natural, PathPattern,
+    SearchText, Several, Statuses, Texts, Word, Words, leaf, words,
 };
 use http_retry_core::ConfigError;
 use http_retry_rules::{self as rules, ErrorGroup};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 
 block! {
     /// Tests that must all hold; if a key has a list, one of its items must match.
@@ -35,36 +36,19 @@ block! {
     }
 }
 
-/// A condition.
+/// A condition: tests, or a bare status.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(try_from = "WhenForm")]
+#[serde(try_from = "MapOr<WhenKeys, BareStatus>")]
 pub(super) struct When(pub(super) rules::Condition);
-
-#[derive(Deserialize)]
-enum WhenForm {
-    #[serde(rename = "$map")]
-    Tests(Box<WhenKeys>),
-    /// A bare status is a test of the status.
-    #[serde(rename = "$other")]
-    Status(BareStatus),
-}
 
 /// A list of conditions; one must hold.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(from = "ConditionsForm")]
+#[serde(from = "ListOr<When, NoList>")]
 pub(super) struct Conditions(pub(super) rules::Condition);
 
-#[derive(Deserialize)]
-enum ConditionsForm {
-    #[serde(rename = "$list")]
-    List(List<When>),
-    #[serde(rename = "$other")]
-    /// Any other value, whose error shows how to write the list.
-    Other(NoList),
-}
-
 leaf! {
-    NoList(()) = |value| {
+    /// What is no list, whose error shows how to write one.
+    NoList(Infallible) = |value| {
         let example = "[\"5xx\", 429, {error: timeout}]";
         let write = match value {
             Value::Integer(_) => format!("[{value}], or {example}"),
@@ -145,29 +129,26 @@ pub(super) fn condition_of_word(value: &Value) -> Option<String> {
     outcome.or_else(|| word::<ErrorGroup>(&text).map(|word| format!("{{error: {word}}}")))
 }
 
-impl From<ConditionsForm> for Conditions {
-    fn from(read: ConditionsForm) -> Self {
+impl From<ListOr<When, NoList>> for Conditions {
+    fn from(read: ListOr<When, NoList>) -> Self {
         let list = match read {
-            ConditionsForm::List(List(list)) => list,
-            // Never reached: `NoList` is an error for every value.
-            ConditionsForm::Other(_) => Vec::new(),
+            ListOr::List(List(list)) => list.into_iter(),
+            ListOr::Other(NoList(never)) => match never {},
         };
-        Self(rules::Condition::any(
-            list.into_iter().map(|When(when)| when),
-        ))
+        Self(rules::Condition::any(list.map(|When(when)| when)))
     }
 }
 
-impl TryFrom<WhenForm> for When {
+impl TryFrom<MapOr<WhenKeys, BareStatus>> for When {
     type Error = String;
 
-    fn try_from(read: WhenForm) -> Result<Self, String> {
+    fn try_from(read: MapOr<WhenKeys, BareStatus>) -> Result<Self, String> {
         let refused = |error: ConfigError| error.to_string();
         let tests = match read {
-            WhenForm::Status(BareStatus(range)) => {
+            MapOr::Other(BareStatus(range)) => {
                 return status([range]).map(Self).map_err(refused);
             }
-            WhenForm::Tests(keys) => tests(*keys).map_err(refused)?,
+            MapOr::Map(keys) => tests(*keys).map_err(refused)?,
         };
         // A map of tests holds if all of them do.
         tests
@@ -267,25 +248,19 @@ struct Compared {
     part: Option<Name>,
 }
 
-#[derive(Deserialize)]
-enum ComparedForm {
-    #[serde(rename = "$map")]
-    Keys(Box<ComparedKeys>),
-    #[serde(rename = "$text")]
-    Text(Texts),
-    #[serde(rename = "$list")]
-    Texts(Texts),
-    #[serde(rename = "$other")]
-    There(ThereOrNumber),
-}
+type ComparedForm = MapOr<ComparedKeys, ListOr<SearchText, AnyOrText>>;
 
 leaf! {
-    /// `true` if any value will do, or a number to compare with.
-    ThereOrNumber(rules::Value) = |value| match value {
+    /// `true` for any value, or a text to compare with.
+    AnyOrText(rules::Value) = |value| match value {
         Value::Bool(true) => Ok(rules::Value::any()),
-        Value::Integer(number) => Ok(rules::Value::is([number.to_string()])),
-        value => Err(format!("{value} is not a text")),
+        value => Ok(equal_to_any(vec![SearchText::try_from(value.clone())?])?),
     };
+}
+
+fn equal_to_any(texts: Vec<SearchText>) -> Result<rules::Value, &'static str> {
+    let Texts(texts) = Several(texts).try_into()?;
+    Ok(rules::Value::is(texts))
 }
 
 impl TryFrom<ComparedForm> for Compared {
@@ -294,14 +269,14 @@ impl TryFrom<ComparedForm> for Compared {
     fn try_from(read: ComparedForm) -> Result<Self, &'static str> {
         use rules::Value;
         let keys = match read {
-            ComparedForm::There(ThereOrNumber(value)) => return Ok(Self { value, part: None }),
-            ComparedForm::Text(Texts(texts)) | ComparedForm::Texts(Texts(texts)) => {
-                return Ok(Self {
-                    value: Value::is(texts),
-                    part: None,
-                });
+            MapOr::Map(keys) => *keys,
+            MapOr::Other(other) => {
+                let value = match other {
+                    ListOr::List(List(texts)) => equal_to_any(texts)?,
+                    ListOr::Other(AnyOrText(value)) => value,
+                };
+                return Ok(Self { value, part: None });
             }
-            ComparedForm::Keys(keys) => *keys,
         };
         let given = [
             keys.is.map(|Texts(texts)| Value::is(texts)),
@@ -332,14 +307,7 @@ impl TryFrom<ComparedForm> for Compared {
 }
 
 /// A name that must be present, a list of such names, or a map of names and values.
-#[derive(Deserialize)]
-#[serde(bound = "N: Deserialize<'de>")]
-enum Places<N> {
-    #[serde(rename = "$map")]
-    Values(BTreeMap<String, Checked<Compared>>),
-    #[serde(rename = "$other")]
-    There(Several<N>),
-}
+type Places<N> = MapOr<BTreeMap<String, Checked<Compared>>, Several<N>>;
 
 /// Conditions on headers; one must hold.
 #[derive(Debug, Clone, Deserialize)]
@@ -351,12 +319,12 @@ impl TryFrom<Places<HeaderKey>> for HeaderTests {
 
     fn try_from(read: Places<HeaderKey>) -> Result<Self, String> {
         let values = match read {
-            Places::There(Several(names)) => {
+            MapOr::Other(Several(names)) => {
                 let names = names.into_iter();
                 let there = names.map(|HeaderKey(name)| rules::Condition::header(name));
                 return Ok(Self(there.collect()));
             }
-            Places::Values(values) => values,
+            MapOr::Map(values) => *values,
         };
         let tests = named(values, "header", |name, Compared { value, part }| {
             // The reader takes any key of a map, so the name is checked here.
@@ -384,13 +352,13 @@ impl TryFrom<Places<JsonPlace>> for JsonTests {
             rules::Condition::json(location, value).map_err(|error| error.to_string())
         };
         let tests = match read {
-            Places::There(Several(locations)) => {
+            MapOr::Other(Several(locations)) => {
                 let locations = locations.iter();
                 locations
                     .map(|JsonPlace(location)| json(location, rules::Value::any()))
                     .collect::<Result<_, _>>()?
             }
-            Places::Values(values) => named(values, "pointer", |location, compared| {
+            MapOr::Map(values) => named(*values, "pointer", |location, compared| {
                 pointer(location)?;
                 if compared.part.is_some() {
                     return Err("part is for headers".to_owned());

@@ -10,8 +10,8 @@ use super::condition::Conditions;
 use super::reader::Spanned;
 use super::value::Value;
 use super::values::{
-    Bytes, Count, Duration, DurationOrNone, Few, HeaderKey, Name, Number, Word, duration_text,
-    leaf, words,
+    Bytes, Count, Duration, DurationOrNone, Few, HeaderKey, MapOr, Name, Number, Word,
+    duration_text, leaf, words,
 };
 use blocks::{Backoff, Jitter, OnExhausted, RetryAfter};
 use http_retry_core::rules::Counter;
@@ -196,38 +196,33 @@ settings! {
 
 /// A RETRY block, or the name of a policy to use.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(from = "RetryForm")]
+#[serde(from = "MapOr<Retry, Spanned<UsedName>>")]
 pub(super) struct RetryBlock(pub(super) Box<Retry>);
 
-#[derive(Deserialize)]
-enum RetryForm {
-    #[serde(rename = "$map")]
-    Map(Box<Retry>),
-    #[serde(rename = "$text")]
-    Name(Spanned<Name>),
-    #[serde(rename = "$other")]
-    Other(NoBlock),
-}
-
 leaf! {
-    /// Any other value, whose error shows what to write.
-    NoBlock(()) = |value| Err(match value {
-        Value::Null => "has nothing in it: write {max_attempts: 3}, or the name of a preset".to_owned(),
-        Value::Bool(false) => "false is not a map: write never".to_owned(),
-        other => format!("{other} is not a map"),
-    });
+    /// The name of a policy in the place of a block.
+    UsedName(Name) = |value| match value {
+        Value::Text(text) => Ok(Name::try_from(text.clone())?),
+        Value::Null => Err(
+            "has nothing in it: write {max_attempts: 3}, or the name of a preset".to_owned()
+        ),
+        Value::Bool(false) => Err("false is not a map: write never".to_owned()),
+        other => Err(format!("{other} is not a map")),
+    };
 }
 
-impl From<RetryForm> for RetryBlock {
-    fn from(read: RetryForm) -> Self {
+impl From<MapOr<Retry, Spanned<UsedName>>> for RetryBlock {
+    fn from(read: MapOr<Retry, Spanned<UsedName>>) -> Self {
         let mut retry = match read {
-            RetryForm::Map(retry) => retry,
-            RetryForm::Name(name) => Box::new(Retry {
-                uses: Some(name),
+            MapOr::Map(retry) => retry,
+            MapOr::Other(Spanned {
+                value: UsedName(name),
+                text,
+                from,
+            }) => Box::new(Retry {
+                uses: spanned(&from, name, text),
                 ..Retry::default()
             }),
-            // Never reached: `NoBlock` is an error for every value.
-            RetryForm::Other(_) => Box::default(),
         };
         // An explanation shows the names rather than only that there is a list.
         retry.classify_error = retry.classify_error.map(|names| {

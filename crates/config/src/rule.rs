@@ -3,7 +3,9 @@
 use super::condition::{JsonPlace, When};
 use super::reader::block;
 use super::retry::RetryBlock;
-use super::values::{Count, Duration, HeaderKey, Name, Set, Several, Word, Words, positive, words};
+use super::values::{
+    Count, Duration, HeaderKey, MapOr, Name, Set, Several, Word, Words, positive, words,
+};
 use http_retry_core::policy::{Reason, Scope, Unit};
 use http_retry_core::rules::{self, Action, Failover};
 use http_retry_core::{Class, Reach};
@@ -59,7 +61,7 @@ meaning_block! {
         /// The rule's name in reports and events. Default: its path.
         name: Name,
         when: When,
-        verb as "do": Word<Verb>,
+        verb as "do": Word<RuleEffect<'static>>,
         retry: RetryBlock,
         wait: Wait,
         requeue: Wait,
@@ -91,37 +93,31 @@ positive! {
     WaitDelay = ", since a wait asks again and again";
 }
 
-/// An action that is a single word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verb {
-    Accept,
-    Fail,
-    Stop,
-    Retry,
+/// The effect of a rule, before names are looked up.
+#[derive(Debug, Clone)]
+pub(super) enum RuleEffect<'a> {
+    Action(Action),
+    Retry(Option<&'a RetryBlock>),
+    /// Classifies a response, and has no action.
+    Classify(Box<Row>),
 }
 
-words! { Verb:
-    "accept" => Self::Accept, "fail" => Self::Fail, "stop" => Self::Stop, "retry" => Self::Retry,
+words! { RuleEffect<'static>:
+    "accept" => Self::Action(Action::Accept), "fail" => Self::Action(Action::Fail),
+    "stop" => Self::Action(Action::Stop), "retry" => Self::Retry(None),
     // Synonyms from other systems.
-    "continue" => Self::Accept, "break" => Self::Stop, "prune" => Self::Stop;
+    "continue" => Self::Action(Action::Accept), "break" => Self::Action(Action::Stop),
+    "prune" => Self::Action(Action::Stop);
     "wait" => "wait: {at_most: NUMBER}", "failover" => "failover: SERVICE",
     "requeue" => "requeue: {at_most: NUMBER}", "jump" => "jump: SERVICE"
 }
 
 /// The action if no rule matches.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(try_from = "OtherwiseForm")]
+#[serde(try_from = "MapOr<OtherwiseRetry, Word<Otherwise>>")]
 pub(super) enum Otherwise {
     Action(Action),
     Retry(RetryBlock),
-}
-
-#[derive(Deserialize)]
-enum OtherwiseForm {
-    #[serde(rename = "$map")]
-    Retry(Box<OtherwiseRetry>),
-    #[serde(rename = "$other")]
-    Word(Word<OtherwiseWord>),
 }
 
 block! {
@@ -131,26 +127,23 @@ block! {
     }
 }
 
-#[derive(Debug, Clone)]
-struct OtherwiseWord(Action);
-
-words! { OtherwiseWord:
-    "classify" => Self(Action::Classify), "accept" => Self(Action::Accept),
-    "fail" => Self(Action::Fail), "by_outcome" => Self(Action::ByOutcome),
-    "continue" => Self(Action::Accept);
+words! { Otherwise:
+    "classify" => Self::Action(Action::Classify), "accept" => Self::Action(Action::Accept),
+    "fail" => Self::Action(Action::Fail), "by_outcome" => Self::Action(Action::ByOutcome),
+    "continue" => Self::Action(Action::Accept);
     "retry" => "{retry: RETRY}"
 }
 
-impl TryFrom<OtherwiseForm> for Otherwise {
+impl TryFrom<MapOr<OtherwiseRetry, Word<Self>>> for Otherwise {
     type Error = &'static str;
 
-    fn try_from(read: OtherwiseForm) -> Result<Self, &'static str> {
+    fn try_from(read: MapOr<OtherwiseRetry, Word<Self>>) -> Result<Self, &'static str> {
         match read {
-            OtherwiseForm::Word(Word(OtherwiseWord(action))) => Ok(Self::Action(action)),
-            OtherwiseForm::Retry(map) => match map.retry {
-                Some(block) => Ok(Self::Retry(block)),
-                None => Err("says nothing: write {retry: RETRY}"),
-            },
+            MapOr::Other(Word(action)) => Ok(action),
+            MapOr::Map(keys) => {
+                let block = keys.retry.ok_or("says nothing: write {retry: RETRY}")?;
+                Ok(Self::Retry(block))
+            }
         }
     }
 }
@@ -210,18 +203,10 @@ fn location(header: Option<&HeaderKey>, json: Option<&JsonPlace>) -> Option<Loca
 
 /// The calls that a limit stops: a word, or the location of the limit's name in the response.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(try_from = "ScopeForm")]
+#[serde(try_from = "MapOr<ScopeKeys, Word<Scope>>")]
 pub(super) enum ScopeFrom {
     This(Scope),
     Named(Location),
-}
-
-#[derive(Deserialize)]
-enum ScopeForm {
-    #[serde(rename = "$map")]
-    Named(Box<ScopeKeys>),
-    #[serde(rename = "$other")]
-    Word(Word<Scope>),
 }
 
 block! {
@@ -232,13 +217,13 @@ block! {
     }
 }
 
-impl TryFrom<ScopeForm> for ScopeFrom {
+impl TryFrom<MapOr<ScopeKeys, Word<Scope>>> for ScopeFrom {
     type Error = &'static str;
 
-    fn try_from(read: ScopeForm) -> Result<Self, &'static str> {
+    fn try_from(read: MapOr<ScopeKeys, Word<Scope>>) -> Result<Self, &'static str> {
         let keys = match read {
-            ScopeForm::Word(Word(scope)) => return Ok(Self::This(scope)),
-            ScopeForm::Named(keys) => keys,
+            MapOr::Other(Word(scope)) => return Ok(Self::This(scope)),
+            MapOr::Map(keys) => keys,
         };
         let at = location(keys.header.as_ref(), keys.json.as_ref());
         at.map(Self::Named)
@@ -265,14 +250,6 @@ impl Words for Unit {
 
 impl Words for Reason {
     const WORDS: &'static [(&'static str, Self)] = Self::NAMES;
-}
-
-/// The effect of a rule, before names are looked up.
-pub(super) enum RuleEffect<'a> {
-    Action(Action),
-    Retry(Option<&'a RetryBlock>),
-    /// Classifies a response, and has no action.
-    Classify(Box<Row>),
 }
 
 /// A key that has no effect, and the reason.
@@ -320,7 +297,7 @@ impl Rule {
             Some(("as", RuleEffect::Classify(Box::new(row))))
         };
         let effects = [
-            self.verb.map(|Word(verb)| ("do", verb.effect())),
+            self.verb.clone().map(|Word(effect)| ("do", effect)),
             classifies(),
             self.retry
                 .as_ref()
@@ -391,17 +368,6 @@ impl RowKeys {
 }
 
 const MORE_AS_HINT: &str = "it says more of as";
-
-impl Verb {
-    fn effect<'a>(self) -> RuleEffect<'a> {
-        match self {
-            Self::Accept => RuleEffect::Action(Action::Accept),
-            Self::Fail => RuleEffect::Action(Action::Fail),
-            Self::Stop => RuleEffect::Action(Action::Stop),
-            Self::Retry => RuleEffect::Retry(None),
-        }
-    }
-}
 
 impl Wait {
     fn build(&self) -> rules::Wait {

@@ -17,17 +17,12 @@ const MAX_KEY_CHARS: usize = 32;
 /// The words that replace a text that may be a secret.
 pub(super) const HIDDEN: &str = "this text";
 
-/// A text in quotes, shortened; `this text` if it may be a secret.
-pub(super) struct Quoted<'a>(pub(super) &'a str);
-
-impl fmt::Display for Quoted<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(text) = self;
-        if is_public(text) {
-            write!(f, "\"{}\"", shortened(text, MAX_VALUE_CHARS))
-        } else {
-            f.write_str(HIDDEN)
-        }
+/// Writes a text in quotes, shortened; `this text` if it may be a secret.
+pub(super) fn write_quoted(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    if is_public(text) {
+        write!(f, "\"{}\"", shortened(text, MAX_VALUE_CHARS))
+    } else {
+        f.write_str(HIDDEN)
     }
 }
 
@@ -133,6 +128,11 @@ fn shortened(text: &str, longest: usize) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::Value;
+
+    fn quoted(text: &str) -> String {
+        Value::Text(text.to_owned()).to_string()
+    }
 
     #[test]
     fn common_mistakes_are_quoted() {
@@ -149,7 +149,7 @@ mod tests {
             "token",
             "",
         ] {
-            assert_eq!(Quoted(text).to_string(), format!("\"{text}\""));
+            assert_eq!(quoted(text), format!("\"{text}\""));
         }
     }
 
@@ -166,7 +166,7 @@ mod tests {
             "a\nb",
             "http://u:p",
         ] {
-            assert_eq!(Quoted(text).to_string(), "this text");
+            assert_eq!(quoted(text), "this text");
         }
     }
 

@@ -4,7 +4,7 @@ mod reading;
 
 pub(super) use reading::{DocumentSize, check_text, why_unreadable};
 
-use super::shown::{self, HIDDEN, Quoted};
+use super::shown::{self, HIDDEN};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -198,7 +198,7 @@ impl fmt::Display for Value {
             Self::Integer(value) => write!(f, "{value}"),
             // `Debug` keeps 1.0 apart from 1.
             Self::Float(value) => write!(f, "{value:?}"),
-            Self::Text(text) => Quoted(text).fmt(f),
+            Self::Text(text) => shown::write_quoted(f, text),
             Self::Null | Self::List(_) | Self::Map(_) => f.write_str(self.kind()),
         }
     }

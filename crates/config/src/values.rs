@@ -38,6 +38,26 @@ macro_rules! leaf {
 
 pub(super) use leaf;
 
+/// A map, or any other value in its place.
+#[derive(Deserialize)]
+#[serde(bound = "M: Deserialize<'de>, O: Deserialize<'de>")]
+pub(super) enum MapOr<M, O> {
+    #[serde(rename = "$map")]
+    Map(Box<M>),
+    #[serde(rename = "$other")]
+    Other(O),
+}
+
+/// A list, or any other value in its place.
+#[derive(Deserialize)]
+#[serde(bound = "T: Deserialize<'de>, O: Deserialize<'de>")]
+pub(super) enum ListOr<T, O> {
+    #[serde(rename = "$list")]
+    List(List<T>),
+    #[serde(rename = "$other")]
+    Other(O),
+}
+
 /// A list that is not empty. Invalid items are left out.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Vec<Checked<T>>", bound = "T: Deserialize<'de>")]
@@ -58,23 +78,14 @@ impl<T> TryFrom<Vec<Checked<T>>> for List<T> {
 
 /// A list, or a single value as a list of one.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(from = "OneOrMore<T>", bound = "T: Deserialize<'de>")]
+#[serde(from = "ListOr<T, T>", bound = "T: Deserialize<'de>")]
 pub(super) struct Several<T>(pub(super) Vec<T>);
 
-#[derive(Deserialize)]
-#[serde(bound = "T: Deserialize<'de>")]
-enum OneOrMore<T> {
-    #[serde(rename = "$list")]
-    List(List<T>),
-    #[serde(rename = "$other")]
-    One(T),
-}
-
-impl<T> From<OneOrMore<T>> for Several<T> {
-    fn from(read: OneOrMore<T>) -> Self {
+impl<T> From<ListOr<T, T>> for Several<T> {
+    fn from(read: ListOr<T, T>) -> Self {
         Self(match read {
-            OneOrMore::List(List(list)) => list,
-            OneOrMore::One(one) => vec![one],
+            ListOr::List(List(list)) => list,
+            ListOr::Other(one) => vec![one],
         })
     }
 }

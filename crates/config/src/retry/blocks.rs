@@ -2,11 +2,12 @@
 //!
 //! The word itself is a field too, which no map can hold; explanations give it the name of the whole block.
 
-use super::{Layer, layer, value};
+use super::{Layer, layer, spanned, value};
 use crate::reader::{Hidden, Spanned, block};
 use crate::value::Value;
 use crate::values::{
-    Count, Duration, DurationOrNone, Headers, List, Name, Number, Set, Word, leaf, word, words,
+    Count, Duration, DurationOrNone, Headers, List, ListOr, MapOr, Name, Number, Set, Word, leaf,
+    word, words,
 };
 use http::HeaderMap;
 use http_retry_core::RetryPolicyBuilder;
@@ -16,16 +17,6 @@ use serde::Deserialize;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration as Time;
-
-/// A word, or a map in its place.
-#[derive(Deserialize)]
-#[serde(bound = "W: Deserialize<'de>, M: Deserialize<'de>")]
-pub(super) enum WordOr<W, M> {
-    #[serde(rename = "$map")]
-    Map(Box<M>),
-    #[serde(rename = "$other")]
-    Word(W),
-}
 
 /// The growth of the ceilings of the delays.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -47,15 +38,7 @@ pub(crate) enum Growth {
     Custom(Arc<str>),
 }
 
-#[derive(Deserialize)]
-enum BackoffForm {
-    #[serde(rename = "$map")]
-    Custom(Box<CustomKeys>),
-    #[serde(rename = "$list")]
-    Schedule(Spanned<List<Duration>>),
-    #[serde(rename = "$other")]
-    Word(Spanned<Word<Growth>>),
-}
+type BackoffForm = Spanned<MapOr<CustomKeys, ListOr<Duration, Word<Growth>>>>;
 
 block! {
     /// A schedule that the program registers with `RetryConfig::builder().backoff(NAME, ..)`.
@@ -74,21 +57,18 @@ words! { Growth:
 impl TryFrom<BackoffForm> for Backoff {
     type Error = &'static str;
 
-    fn try_from(read: BackoffForm) -> Result<Self, &'static str> {
-        let growth = match read {
-            BackoffForm::Word(word) => word.with(word.value.0.clone(), Arc::clone(&word.text)),
-            BackoffForm::Schedule(list) => {
-                let delays: Arc<[Time]> = list.value.0.iter().map(|delay| delay.0).collect();
+    fn try_from(Spanned { value, text, from }: BackoffForm) -> Result<Self, &'static str> {
+        let growth = match value {
+            MapOr::Map(keys) => return Self::custom(*keys),
+            MapOr::Other(ListOr::List(List(delays))) => {
+                let delays: Arc<[Time]> = delays.iter().map(|delay| delay.0).collect();
                 let texts: Vec<String> = delays.iter().map(|d| format!("{d:?}")).collect();
                 let text = format!("[{}]", texts.join(", "));
-                list.with(Growth::Schedule(delays), text)
+                spanned(&from, Growth::Schedule(delays), text)
             }
-            BackoffForm::Custom(keys) => return Self::custom(*keys),
+            MapOr::Other(ListOr::Other(Word(growth))) => spanned(&from, growth, text),
         };
-        Ok(Self {
-            growth: Some(growth),
-            args: None,
-        })
+        Ok(Self { growth, args: None })
     }
 }
 
@@ -161,7 +141,7 @@ pub(crate) struct Jitter {
 
 layer! { Jitter { decorrelated as "", min, max, } }
 
-type JitterForm = WordOr<Spanned<JitterWord>, Spanned<JitterKeys>>;
+type JitterForm = Spanned<MapOr<JitterKeys, JitterWord>>;
 
 block! {
     /// The bounds of the range, as factors of the ceiling.
@@ -199,31 +179,31 @@ fn around(text: &str) -> Option<Interval> {
 }
 
 impl From<JitterForm> for Jitter {
-    fn from(read: JitterForm) -> Self {
-        let word = match read {
-            WordOr::Word(word) => word,
-            WordOr::Map(keys) => {
-                let part = |given: &Spanned<Number<0, 1_000>>| {
+    fn from(Spanned { value, text, from }: JitterForm) -> Self {
+        match value {
+            MapOr::Map(keys) => {
+                let part = |given: Spanned<Number<0, 1_000>>| {
                     given.with(given.value.0, given.value.0.to_string())
                 };
-                return Self {
+                Self {
                     // Ends a `decorrelated` of a layer below.
-                    decorrelated: Some(keys.with(false, "between min and max")),
-                    min: keys.value.min.as_ref().map(part),
-                    max: keys.value.max.as_ref().map(part),
-                };
+                    decorrelated: spanned(&from, false, "between min and max"),
+                    min: keys.min.map(part),
+                    max: keys.max.map(part),
+                }
             }
-        };
-        // A word sets both bounds, so that none of a layer below shows through.
-        let JitterWord(Interval(least, most, decorrelated)) = word.value;
-        let part = |micros| {
-            let part = Decimal::from_micros(micros);
-            Some(word.with(part, part.to_string()))
-        };
-        Self {
-            decorrelated: Some(word.with(decorrelated, Arc::clone(&word.text))),
-            min: part(least),
-            max: part(most),
+            // A word sets both bounds, so that none of a layer below shows through.
+            MapOr::Other(JitterWord(Interval(least, most, decorrelated))) => {
+                let part = |micros| {
+                    let part = Decimal::from_micros(micros);
+                    spanned(&from, part, part.to_string())
+                };
+                Self {
+                    decorrelated: spanned(&from, decorrelated, text),
+                    min: part(least),
+                    max: part(most),
+                }
+            }
         }
     }
 }
@@ -240,7 +220,7 @@ pub(crate) struct RetryAfter {
 
 layer! { RetryAfter { ignored as "", max, over, } }
 
-type RetryAfterForm = WordOr<Spanned<Word<Ignored>>, Spanned<RetryAfterKeys>>;
+type RetryAfterForm = Spanned<MapOr<RetryAfterKeys, Word<Ignored>>>;
 
 block! {
     /// The limits on a server's delay.
@@ -264,17 +244,17 @@ words! { ServerDelays:
 }
 
 impl From<RetryAfterForm> for RetryAfter {
-    fn from(read: RetryAfterForm) -> Self {
-        match read {
-            WordOr::Word(word) => Self {
-                ignored: Some(word.with(word.value.0.0, Arc::clone(&word.text))),
+    fn from(Spanned { value, text, from }: RetryAfterForm) -> Self {
+        match value {
+            MapOr::Other(Word(Ignored(ignored))) => Self {
+                ignored: spanned(&from, ignored, text),
                 ..Self::default()
             },
-            WordOr::Map(keys) => Self {
+            MapOr::Map(keys) => Self {
                 // Ends an `ignore` of a layer below.
-                ignored: Some(keys.with(false, "respect")),
-                max: keys.value.max,
-                over: keys.value.over,
+                ignored: spanned(&from, false, "respect"),
+                max: keys.max,
+                over: keys.over,
             },
         }
     }
@@ -319,12 +299,12 @@ words! { ExhaustedAction:
     "dead_letter" => "{dead_letter: NAME}"
 }
 
-type ExhaustedForm = WordOr<Spanned<Word<ExhaustedAction>>, Spanned<ExhaustedKeys>>;
+type ExhaustedForm = Spanned<MapOr<ExhaustedKeys, Word<ExhaustedAction>>>;
 
 block! {
     /// Exactly one of respond, failover and dead_letter.
     ExhaustedKeys {
-        respond: Response,
+        respond: Hidden<Response>,
         failover: Name,
         same_keys: Spanned<bool>,
         set: Spanned<Set>,
@@ -332,25 +312,16 @@ block! {
     }
 }
 
-/// A response that no server has sent. Its contents may be secret.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(from = "Hidden<ResponseKeys>")]
-pub(crate) struct Response {
-    pub(crate) status: Option<Spanned<Count<200, 599>>>,
-    pub(crate) headers: Option<Spanned<Headers>>,
-    pub(crate) body: Option<Spanned<Body>>,
-}
-
-layer! { Response { status, headers, body, } }
-
 block! {
-    /// The parts of a response.
-    ResponseKeys {
+    /// A response that no server has sent. Its contents may be secret.
+    Response {
         status: Spanned<Count<200, 599>>,
         headers: Spanned<Headers>,
         body: Spanned<Body>,
     }
 }
+
+layer! { Response { status, headers, body, } }
 
 leaf! {
     /// The body of a response.
@@ -360,47 +331,44 @@ leaf! {
     };
 }
 
-impl From<Hidden<ResponseKeys>> for Response {
-    fn from(Hidden(keys): Hidden<ResponseKeys>) -> Self {
-        Self {
-            status: keys.status.map(|status| {
-                // The rest of a response may be a secret, but its status is not.
-                let text = status.value.0.to_string();
-                status.with_text(text)
-            }),
-            headers: keys.headers,
-            body: keys.body,
-        }
+impl Response {
+    /// Shows the status in explanations: the rest of a response may be a secret, but its status is not.
+    fn with_status_shown(self) -> Self {
+        let status = self.status.map(|status| {
+            let text = status.value.0.to_string();
+            status.with_text(text)
+        });
+        Self { status, ..self }
     }
 }
 
 impl TryFrom<ExhaustedForm> for OnExhausted {
     type Error = &'static str;
 
-    fn try_from(read: ExhaustedForm) -> Result<Self, &'static str> {
-        let keys = match read {
-            WordOr::Map(keys) => keys,
-            WordOr::Word(word) => {
+    fn try_from(Spanned { value, text, from }: ExhaustedForm) -> Result<Self, &'static str> {
+        let keys = match value {
+            MapOr::Map(keys) => keys,
+            MapOr::Other(Word(end)) => {
                 return Ok(Self {
-                    end: Some(word.with(word.value.0.clone(), Arc::clone(&word.text))),
+                    end: spanned(&from, end, text),
                     ..Self::default()
                 });
             }
         };
         let (end, text) = keys
-            .value
             .end()
             .ok_or("must hold exactly one of respond, failover and dead_letter")?;
         let mut needless = Vec::new();
-        if keys.value.failover.is_none() {
-            let same_keys = keys.value.same_keys.iter().map(|given| &given.from);
+        if keys.failover.is_none() {
+            let same_keys = keys.same_keys.iter().map(|given| &given.from);
             needless.extend(same_keys.map(|from| ("same_keys", Arc::clone(from))));
-            let set = keys.value.set.iter().map(|given| &given.from);
+            let set = keys.set.iter().map(|given| &given.from);
             needless.extend(set.map(|from| ("set", Arc::clone(from))));
         }
+        let respond = keys.respond;
         Ok(Self {
-            end: Some(keys.with(end, text)),
-            respond: keys.value.respond,
+            end: spanned(&from, end, text),
+            respond: respond.map(|Hidden(response)| response.with_status_shown()),
             needless,
         })
     }

@@ -1,11 +1,10 @@
 //! The fields of a level that are a word or a map: the methods, the gate, and the settings for calls to language models.
 
-use super::blocks::WordOr;
 use crate::reader::block;
 use crate::value::Value;
 use crate::values::{
-    Cost, Count, MethodName, Name, Several, Share, Word, duration_text, leaf, positive, word_for,
-    words,
+    Cost, Count, MapOr, MethodName, Name, Several, Share, Word, duration_text, leaf, positive,
+    word_for, words,
 };
 use http_retry_core::policy::{Decimal, Hedge, HedgeAfter};
 use http_retry_core::{Methods, RetryPolicyBuilder};
@@ -15,7 +14,7 @@ use std::time::Duration;
 
 /// The methods that are repeated.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "WordOr<Word<Methods>, MethodKeys>")]
+#[serde(try_from = "MapOr<MethodKeys, Word<Methods>>")]
 pub(crate) struct RepeatedMethods(pub(crate) Methods);
 
 block! {
@@ -30,13 +29,13 @@ words! { Methods:
     "" => "{only: [GET]}"
 }
 
-impl TryFrom<WordOr<Word<Methods>, MethodKeys>> for RepeatedMethods {
+impl TryFrom<MapOr<MethodKeys, Word<Methods>>> for RepeatedMethods {
     type Error = &'static str;
 
-    fn try_from(read: WordOr<Word<Methods>, MethodKeys>) -> Result<Self, &'static str> {
+    fn try_from(read: MapOr<MethodKeys, Word<Methods>>) -> Result<Self, &'static str> {
         match read {
-            WordOr::Word(Word(methods)) => Ok(Self(methods)),
-            WordOr::Map(keys) => {
+            MapOr::Other(Word(methods)) => Ok(Self(methods)),
+            MapOr::Map(keys) => {
                 let Several(names) = keys.only.ok_or("says nothing: write {only: [GET]}")?;
                 Ok(Self(Methods::only(
                     names.into_iter().map(|MethodName(name)| name),
@@ -61,7 +60,7 @@ impl RepeatedMethods {
 
 /// The settings of the gate: one pause for all callers after several 429s in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "WordOr<Word<GateWord>, GateKeys>")]
+#[serde(try_from = "MapOr<GateKeys, Word<Gating>>")]
 pub(crate) struct Gating {
     /// The longest time that a call waits at the gate; `None` without a gate.
     pub(crate) wait: Option<Duration>,
@@ -87,33 +86,33 @@ positive! {
     HedgeDelay = "; write hedge: off";
 }
 
-#[derive(Debug, Clone, Copy)]
-struct GateWord(Option<Duration>);
-
-words! { GateWord:
-    "on" => GateWord(Some(Duration::from_secs(5 * 60))), "off" => GateWord(None)
+words! { Gating:
+    "on" => Self::written(Some(Duration::from_secs(5 * 60))), "off" => Self::written(None)
 }
 
-impl TryFrom<WordOr<Word<GateWord>, GateKeys>> for Gating {
+impl TryFrom<MapOr<GateKeys, Word<Self>>> for Gating {
     type Error = &'static str;
 
-    fn try_from(read: WordOr<Word<GateWord>, GateKeys>) -> Result<Self, &'static str> {
-        let wait = match read {
-            WordOr::Word(Word(GateWord(wait))) => wait,
-            WordOr::Map(keys) => match keys.max_wait {
-                Some(GateWait(wait)) => Some(wait),
-                None => return Err("says nothing: write {max_wait: 5m}"),
-            },
-        };
-        Ok(Self {
-            wait,
-            // A document cannot set it, so the preset's value remains.
-            quotas_at_once: None,
-        })
+    fn try_from(read: MapOr<GateKeys, Word<Self>>) -> Result<Self, &'static str> {
+        match read {
+            MapOr::Other(Word(gate)) => Ok(gate),
+            MapOr::Map(keys) => {
+                let GateWait(wait) = keys.max_wait.ok_or("says nothing: write {max_wait: 5m}")?;
+                Ok(Self::written(Some(wait)))
+            }
+        }
     }
 }
 
 impl Gating {
+    /// Creates the settings of a document, which leave it to the preset when quotas count.
+    const fn written(wait: Option<Duration>) -> Self {
+        Self {
+            wait,
+            quotas_at_once: None,
+        }
+    }
+
     pub(super) fn set(self, builder: RetryPolicyBuilder) -> RetryPolicyBuilder {
         builder
             .max_gate_wait(self.wait)
@@ -128,7 +127,7 @@ impl Gating {
 
 /// The second copies of slow requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(from = "WordOr<Word<HedgeWord>, HedgeKeys>")]
+#[serde(from = "MapOr<HedgeKeys, Word<HedgeWord>>")]
 pub(crate) struct Hedging(pub(crate) Hedge);
 
 block! {
@@ -164,12 +163,12 @@ words! { HedgeWord:
     "" => "{after: p95}"
 }
 
-impl From<WordOr<Word<HedgeWord>, HedgeKeys>> for Hedging {
-    fn from(read: WordOr<Word<HedgeWord>, HedgeKeys>) -> Self {
+impl From<MapOr<HedgeKeys, Word<HedgeWord>>> for Hedging {
+    fn from(read: MapOr<HedgeKeys, Word<HedgeWord>>) -> Self {
         let keys = match read {
-            WordOr::Word(Word(HedgeWord(true))) => return Self(Hedge::default()),
-            WordOr::Word(Word(HedgeWord(false))) => return Self(Hedge::default().max(0)),
-            WordOr::Map(keys) => keys,
+            MapOr::Other(Word(HedgeWord(true))) => return Self(Hedge::default()),
+            MapOr::Other(Word(HedgeWord(false))) => return Self(Hedge::default().max(0)),
+            MapOr::Map(keys) => keys,
         };
         let hedge = match keys.after {
             Some(HedgeTime(HedgeAfter::Delay(delay))) => Hedge::after(delay),
@@ -221,7 +220,7 @@ impl From<Several<Name>> for DialectChoice {
 
 /// The cut of a request that is too long for the model; `None` if it is not cut.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(from = "WordOr<Word<CutWord>, CutKeys>")]
+#[serde(from = "MapOr<CutKeys, Word<Truncate>>")]
 pub(crate) struct Truncate(pub(crate) Option<(KeptPart, Option<Decimal>)>);
 
 block! {
@@ -244,24 +243,21 @@ words! { KeptPart:
     "head" => KeptPart::Head, "tail" => KeptPart::Tail, "ends" => KeptPart::Ends
 }
 
-#[derive(Debug, Clone, Copy)]
-struct CutWord(Option<KeptPart>);
-
-words! { CutWord:
-    "off" => CutWord(None), "head" => CutWord(Some(KeptPart::Head)), "tail" => CutWord(Some(KeptPart::Tail)),
-    "ends" => CutWord(Some(KeptPart::Ends));
+words! { Truncate:
+    "off" => Self(None), "head" => Self(Some((KeptPart::Head, None))),
+    "tail" => Self(Some((KeptPart::Tail, None))), "ends" => Self(Some((KeptPart::Ends, None)));
     "" => "{keep: tail, share: 0.5}"
 }
 
-impl From<WordOr<Word<CutWord>, CutKeys>> for Truncate {
-    fn from(read: WordOr<Word<CutWord>, CutKeys>) -> Self {
-        Self(match read {
-            WordOr::Word(Word(CutWord(keep))) => keep.map(|keep| (keep, None)),
-            WordOr::Map(keys) => {
+impl From<MapOr<CutKeys, Word<Self>>> for Truncate {
+    fn from(read: MapOr<CutKeys, Word<Self>>) -> Self {
+        match read {
+            MapOr::Other(Word(cut)) => cut,
+            MapOr::Map(keys) => {
                 let keep = keys.keep.map_or(KeptPart::Head, |Word(keep)| keep);
-                Some((keep, keys.share.map(|Share(share)| share)))
+                Self(Some((keep, keys.share.map(|Share(share)| share))))
             }
-        })
+        }
     }
 }
 
@@ -277,8 +273,8 @@ impl Truncate {
 
 /// The hold on the start of a streamed response: `None` turns it off; the inner value is the longest time, if it is
 /// set.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(from = "WordOr<Word<HoldWord>, HoldKeys>")]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(from = "MapOr<HoldKeys, Word<Hold>>")]
 pub(crate) struct Hold(pub(crate) Option<Option<FirstEvent>>);
 
 block! {
@@ -288,41 +284,30 @@ block! {
     }
 }
 
-/// The longest time to the first event, or none.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(try_from = "Value")]
-pub(crate) struct FirstEvent(pub(crate) Option<Duration>);
+leaf! {
+    /// The longest time to the first event, or none.
+    FirstEvent(Option<Duration>) = |value| match value {
+        Value::Text(text) if text == "none" => Ok(None),
+        _ => HoldTime::try_from(value.clone()).map(|HoldTime(time)| Some(time)),
+    };
+}
 
-impl TryFrom<Value> for FirstEvent {
-    type Error = String;
+words! { Hold:
+    "on" => Self(Some(None)), "off" => Self(None);
+    "" => "{first_event_timeout: 2m}"
+}
 
-    fn try_from(value: Value) -> Result<Self, String> {
-        match &value {
-            Value::Text(text) if text == "none" => Ok(Self(None)),
-            _ => HoldTime::try_from(value).map(|HoldTime(time)| Self(Some(time))),
+impl From<MapOr<HoldKeys, Word<Self>>> for Hold {
+    fn from(read: MapOr<HoldKeys, Word<Self>>) -> Self {
+        match read {
+            MapOr::Other(Word(hold)) => hold,
+            MapOr::Map(keys) => Self(Some(keys.first_event_timeout)),
         }
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-struct HoldWord(bool);
-
-words! { HoldWord:
-    "on" => HoldWord(true), "off" => HoldWord(false);
-    "" => "{first_event_timeout: 2m}"
-}
-
-impl From<WordOr<Word<HoldWord>, HoldKeys>> for Hold {
-    fn from(read: WordOr<Word<HoldWord>, HoldKeys>) -> Self {
-        Self(match read {
-            WordOr::Word(Word(HoldWord(on))) => on.then_some(None),
-            WordOr::Map(keys) => Some(keys.first_event_timeout),
-        })
-    }
-}
-
 impl Hold {
-    pub(super) fn to_text(self) -> String {
+    pub(super) fn to_text(&self) -> String {
         match self.0 {
             None => "off".to_owned(),
             Some(None) => "on".to_owned(),
