@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let size = Size::default();
+        let size = Cell::default();
         let whole = Reading {
             size: &size,
             depth: 0,
@@ -25,7 +25,8 @@ impl<'de> Deserialize<'de> for Value {
 /// A deserializer of one value that counts it and its contents.
 #[derive(Clone, Copy)]
 struct Reading<'a> {
-    size: &'a Size,
+    /// The size of what is read so far.
+    size: &'a Cell<DocumentSize>,
     depth: usize,
     /// `true` for the map of services, each of which may add to the document.
     is_services: bool,
@@ -38,6 +39,13 @@ impl Reading<'_> {
             is_services: false,
             ..self
         }
+    }
+
+    /// Counts more of the document, or returns an error if it is too large then.
+    fn count<E: Error>(self, more: DocumentSize) -> Result<(), E> {
+        let size = self.size.get().with(more, usize::saturating_add);
+        self.size.set(size.checked().map_err(E::custom)?);
+        Ok(())
     }
 
     /// Returns the reading of the value under a key of this map.
@@ -54,7 +62,11 @@ impl<'de> DeserializeSeed<'de> for Reading<'_> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
         // Counted before the value is read, so that a document that expands stops early.
-        self.size.add_value(self.depth).map_err(Error::custom)?;
+        check_depth(self.depth).map_err(D::Error::custom)?;
+        self.count(DocumentSize {
+            values: 1,
+            ..DocumentSize::default()
+        })?;
         deserializer.deserialize_any(self)
     }
 }
@@ -103,7 +115,10 @@ impl<'de> Visitor<'de> for Reading<'_> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Value, E> {
-        self.size.add_text(text.len()).map_err(E::custom)?;
+        self.count(DocumentSize {
+            text: text.len(),
+            ..DocumentSize::default()
+        })?;
         Ok(Value::Text(text.to_owned()))
     }
 
@@ -121,7 +136,10 @@ impl<'de> Visitor<'de> for Reading<'_> {
         let mut map = BTreeMap::new();
         while let Some(key) = access.next_key_seed(Key(self))? {
             if self.is_services {
-                self.size.add_services(1);
+                self.count(DocumentSize {
+                    services: 1,
+                    ..DocumentSize::default()
+                })?;
             }
             let value = access.next_value_seed(self.under(&key))?;
             match map.entry(Arc::from(key)) {
@@ -210,53 +228,6 @@ pub(crate) fn why_unreadable(text: &str, error: &str) -> Option<String> {
     has_tab.then(|| format!("{error}: indent with spaces, not with tabs"))
 }
 
-/// The size that a document may have, and how much of it is left.
-#[derive(Debug)]
-pub(super) struct Size {
-    values: Left,
-    text: Left,
-}
-
-/// An amount, and how much of it is left.
-#[derive(Debug)]
-struct Left {
-    most: Cell<usize>,
-    left: Cell<usize>,
-}
-
-impl Default for Size {
-    fn default() -> Self {
-        Self {
-            values: Left::new(MAX_VALUES),
-            text: Left::new(MAX_TEXT_BYTES),
-        }
-    }
-}
-
-impl Size {
-    /// Counts services, with each of which the document may grow.
-    fn add_services(&self, count: usize) {
-        self.values.grow(VALUES_PER_SERVICE.saturating_mul(count));
-        self.text.grow(TEXT_BYTES_PER_SERVICE.saturating_mul(count));
-    }
-
-    /// Counts a value at this depth below the document.
-    fn add_value(&self, depth: usize) -> Result<(), String> {
-        check_depth(depth)?;
-        self.add_values(1)
-    }
-
-    fn add_values(&self, count: usize) -> Result<(), String> {
-        let taken = self.values.take(count);
-        taken.map_err(|most| format!("holds more than {most} values"))
-    }
-
-    fn add_text(&self, bytes: usize) -> Result<(), String> {
-        let taken = self.text.take(bytes);
-        taken.map_err(|most| format!("holds more than {most} bytes of text"))
-    }
-}
-
 fn check_depth(depth: usize) -> Result<(), String> {
     if depth > MAX_DEPTH {
         return Err(format!("is nested more than {MAX_DEPTH} levels deep"));
@@ -264,7 +235,7 @@ fn check_depth(depth: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// The size of a document that is in memory.
+/// The size of a document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct DocumentSize {
     services: usize,
@@ -321,47 +292,32 @@ impl DocumentSize {
             }),
             None => Ok(Self::default()),
         };
-        let (before, after) = (size(before)?, size(after)?);
-        let changed = |of: fn(&Self) -> usize| {
-            let rest = of(&self).saturating_sub(of(&before));
-            rest.saturating_add(of(&after))
-        };
-        let size = Self {
-            services: changed(|size| size.services),
-            values: changed(|size| size.values),
-            text: changed(|size| size.text),
-        };
-        Ok(size)
+        let rest = self.with(size(before)?, usize::saturating_sub);
+        Ok(rest.with(size(after)?, usize::saturating_add))
+    }
+
+    /// Returns the sums or differences with another size.
+    fn with(self, other: Self, combine: fn(usize, usize) -> usize) -> Self {
+        Self {
+            services: combine(self.services, other.services),
+            values: combine(self.values, other.values),
+            text: combine(self.text, other.text),
+        }
     }
 
     /// Returns an error if the document is too large.
     pub(crate) fn checked(self) -> Result<Self, String> {
-        let bounds = Size::default();
-        bounds.add_services(self.services);
-        bounds.add_values(self.values)?;
-        bounds.add_text(self.text)?;
+        let most = |alone: usize, per_service: usize| {
+            alone.saturating_add(per_service.saturating_mul(self.services))
+        };
+        let values = most(MAX_VALUES, VALUES_PER_SERVICE);
+        if self.values > values {
+            return Err(format!("holds more than {values} values"));
+        }
+        let text = most(MAX_TEXT_BYTES, TEXT_BYTES_PER_SERVICE);
+        if self.text > text {
+            return Err(format!("holds more than {text} bytes of text"));
+        }
         Ok(self)
-    }
-}
-
-impl Left {
-    fn new(most: usize) -> Self {
-        Self {
-            most: Cell::new(most),
-            left: Cell::new(most),
-        }
-    }
-
-    fn grow(&self, amount: usize) {
-        for cell in [&self.most, &self.left] {
-            cell.set(cell.get().saturating_add(amount));
-        }
-    }
-
-    /// Takes an amount, or returns the most that there was.
-    fn take(&self, amount: usize) -> Result<(), usize> {
-        let left = self.left.get().checked_sub(amount);
-        self.left.set(left.ok_or_else(|| self.most.get())?);
-        Ok(())
     }
 }
