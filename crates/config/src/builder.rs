@@ -1,7 +1,9 @@
 //! Names that code registers for documents to use.
 
+use super::live::Live;
 use super::value::Value;
 use super::{ConfigErrors, Document, RetryConfig, shown};
+use arc_swap::ArcSwap;
 use http_retry_core::budget::RetryBudget;
 use http_retry_core::policy::{Classify, IntoVerdict, Verdict};
 use http_retry_core::report::DeadLetters;
@@ -19,9 +21,11 @@ type MakeCeiling = Arc<dyn Fn(&Value) -> Result<Ceiling, String> + Send + Sync>;
 /// Registers a classifier for an error type with a policy.
 type TeachErrorType = Arc<dyn Fn(RetryPolicyBuilder) -> RetryPolicyBuilder + Send + Sync>;
 
-/// The values that code has registered under names.
+/// A loader for documents that use names registered by code. The document decides on limits and rules; code names
+/// observers, schedules and error types, and classifies outcomes.
 #[derive(Clone, Default)]
-pub(super) struct RegisteredNames {
+#[must_use]
+pub struct RetryConfigBuilder {
     pub(super) dead_letters: BTreeMap<Arc<str>, Arc<dyn DeadLetters>>,
     pub(super) backoffs: BTreeMap<Arc<str>, MakeCeiling>,
     pub(super) budgets: BTreeMap<Arc<str>, RetryBudget>,
@@ -33,18 +37,10 @@ pub(super) struct RegisteredNames {
     pub(super) classifiers: Vec<Arc<dyn Classify>>,
 }
 
-/// A loader for documents that use names registered by code. The document decides on limits and rules; code names
-/// observers, schedules and error types, and classifies outcomes.
-#[derive(Clone, Default)]
-#[must_use]
-pub struct RetryConfigBuilder {
-    names: RegisteredNames,
-}
-
 impl RetryConfigBuilder {
     /// Registers an observer under a name, for `on_exhausted: {dead_letter: NAME}`.
     pub fn dead_letters(mut self, name: impl Into<Arc<str>>, to: impl DeadLetters) -> Self {
-        self.names.dead_letters.insert(name.into(), Arc::new(to));
+        self.dead_letters.insert(name.into(), Arc::new(to));
         self
     }
 
@@ -83,7 +79,7 @@ impl RetryConfigBuilder {
             let args = read.map_err(|error| why_unreadable::<A>(args, &error.to_string()))?;
             Ok(Arc::new(make(args)) as Ceiling)
         };
-        self.names.backoffs.insert(name.into(), Arc::new(make));
+        self.backoffs.insert(name.into(), Arc::new(make));
         self
     }
 
@@ -92,7 +88,7 @@ impl RetryConfigBuilder {
     pub fn budget(mut self, name: impl Into<Arc<str>>, budget: RetryBudget) -> Self {
         let name = name.into();
         let budget = budget.named(format!("budgets.{name}"));
-        self.names.budgets.insert(name, budget);
+        self.budgets.insert(name, budget);
         self
     }
 
@@ -100,7 +96,7 @@ impl RetryConfigBuilder {
     /// Sentinel, or shares it with layers outside of the document.
     #[cfg(feature = "fleet")]
     pub fn fleet(mut self, name: impl Into<Arc<str>>, fleet: &http_retry_fleet::Fleet) -> Self {
-        self.names.fleets.insert(name.into(), fleet.clone());
+        self.fleets.insert(name.into(), fleet.clone());
         self
     }
 
@@ -132,7 +128,7 @@ impl RetryConfigBuilder {
 
     /// Adds a classifier for every level of the document, after those that were added before.
     pub fn classifier(mut self, classifier: impl Classify) -> Self {
-        self.names.classifiers.push(Arc::new(classifier));
+        self.classifiers.push(Arc::new(classifier));
         self
     }
 
@@ -144,7 +140,7 @@ impl RetryConfigBuilder {
         E: Error + 'static,
         V: IntoVerdict,
     {
-        self.names.errors.push(teach(judge));
+        self.errors.push(teach(judge));
         self
     }
 
@@ -159,7 +155,7 @@ impl RetryConfigBuilder {
         E: Error + 'static,
         V: IntoVerdict,
     {
-        self.names.error_types.insert(name.into(), teach(judge));
+        self.error_types.insert(name.into(), teach(judge));
         self
     }
 
@@ -169,7 +165,9 @@ impl RetryConfigBuilder {
     ///
     /// Every problem of the document, each with its path.
     pub fn load(self, document: &Document) -> Result<RetryConfig, ConfigErrors> {
-        RetryConfig::with_names(document, self.names)
+        let live = Live::load(&document.0, &Arc::new(self), None)?;
+        let live = Arc::new(ArcSwap::from_pointee(live));
+        Ok(RetryConfig { live })
     }
 }
 
@@ -202,10 +200,10 @@ fn why_unreadable<A: DeserializeOwned>(args: &Value, error: &str) -> String {
 impl fmt::Debug for RetryConfigBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RetryConfigBuilder")
-            .field("dead_letters", &self.names.dead_letters.keys())
-            .field("backoffs", &self.names.backoffs.keys())
-            .field("budgets", &self.names.budgets.keys())
-            .field("error_types", &self.names.error_types.keys())
+            .field("dead_letters", &self.dead_letters.keys())
+            .field("backoffs", &self.backoffs.keys())
+            .field("budgets", &self.budgets.keys())
+            .field("error_types", &self.error_types.keys())
             .finish_non_exhaustive()
     }
 }

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::builder::RegisteredNames;
+use super::builder::RetryConfigBuilder;
 use super::document::FleetKeys;
 use super::problems::{Diagnostics, Path, hint};
 use super::values::Name;
@@ -16,7 +16,7 @@ use http_retry_services::ServicesBuilder;
 /// Returns the fleet that a document names.
 pub(super) fn join(
     keys: &FleetKeys,
-    names: &RegisteredNames,
+    names: &RetryConfigBuilder,
     problems: &Diagnostics,
 ) -> Option<Fleet> {
     let path = Path::default().key("fleet");
@@ -57,7 +57,7 @@ pub(super) fn share(services: ServicesBuilder, fleet: &Fleet) -> ServicesBuilder
 
 fn named(
     name: &str,
-    names: &RegisteredNames,
+    names: &RetryConfigBuilder,
     path: &Path<'_>,
     problems: &Diagnostics,
 ) -> Option<Fleet> {

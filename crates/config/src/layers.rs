@@ -1,21 +1,43 @@
 //! Merging of layers: a block lies above the policy that it uses, and every name must be known.
 
-use super::builder::RegisteredNames;
+use super::builder::RetryConfigBuilder;
 use super::document::{ServiceSpec, Spec};
+use super::live::Budgets;
 use super::problems::{Diagnostics, Path, hint};
 use super::reader::Spanned;
 use super::retry::{ExhaustedAction, Growth, Limit, MEANS_NEVER, PRESETS, Retry};
 use super::values::Name;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The longest chain of policies, or of dialects, that use each other.
 pub(super) const MAX_CHAIN: usize = 16;
 
-/// A resolver of the names in one document.
+/// One document while its names are resolved and its levels are built.
 pub(super) struct Resolver<'a> {
     pub(super) spec: &'a Spec,
-    pub(super) names: &'a RegisteredNames,
+    pub(super) names: &'a RetryConfigBuilder,
     pub(super) problems: &'a Diagnostics,
+    pub(super) budgets: &'a Budgets,
+    /// The path of each failover setting, by the level's name for the builder and the service.
+    pub(super) failovers: BTreeMap<(String, Arc<str>), Arc<str>>,
+}
+
+impl<'a> Resolver<'a> {
+    pub(super) fn new(
+        spec: &'a Spec,
+        names: &'a RetryConfigBuilder,
+        problems: &'a Diagnostics,
+        budgets: &'a Budgets,
+    ) -> Self {
+        Self {
+            spec,
+            names,
+            problems,
+            budgets,
+            failovers: BTreeMap::new(),
+        }
+    }
 }
 
 impl Resolver<'_> {

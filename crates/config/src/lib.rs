@@ -67,7 +67,6 @@ pub use locate::PathProbe;
 pub use problems::ConfigErrors;
 
 use arc_swap::ArcSwap;
-use builder::RegisteredNames;
 use http_retry_core::route::{RequestHead, Route, Router};
 use http_retry_core::sharing::SharedServices;
 use http_retry_services::RouteSummary;
@@ -136,12 +135,7 @@ impl<'de> Deserialize<'de> for Document {
 /// while a document is loaded, so the functions that it names may change it too.
 #[derive(Clone)]
 pub struct RetryConfig {
-    shared: Arc<Shared>,
-}
-
-struct Shared {
-    live: ArcSwap<Live>,
-    names: RegisteredNames,
+    live: Arc<ArcSwap<Live>>,
 }
 
 /// The most times that a change is made anew because another one came first.
@@ -207,7 +201,7 @@ impl RetryConfig {
     ///
     /// Every problem of the new document; the old one then stays in force.
     pub fn replace(&self, document: &Document) -> Result<(), ConfigErrors> {
-        self.change(|before, names| before.replaced(&document.0, names))
+        self.change(|before| before.replaced(&document.0))
     }
 
     /// Changes one service of the document in force, or adds one. Maps are merged, lists and other values are replaced,
@@ -226,7 +220,7 @@ impl RetryConfig {
     ///
     /// Every problem of the changed document; the old one then stays in force.
     pub fn patch_service(&self, name: &str, change: &Document) -> Result<(), ConfigErrors> {
-        self.change(|before, names| before.patched(name, &change.0, names))
+        self.change(|before| before.patched(name, &change.0))
     }
 
     /// Returns a JSON Schema (draft 2020-12) of the document, with a description of every key, for editors and
@@ -251,7 +245,7 @@ impl RetryConfig {
     #[cfg(feature = "fleet")]
     #[must_use]
     pub fn fleet(&self) -> Option<http_retry_fleet::Fleet> {
-        self.shared.live.load().fleet.clone()
+        self.live.load().fleet.clone()
     }
 
     /// Returns every route that a request can match in the document in force, with its policy and rules: for each
@@ -259,33 +253,25 @@ impl RetryConfig {
     /// for requests that match no service.
     #[must_use]
     pub fn routes(&self) -> Vec<RouteSummary> {
-        self.shared.live.load().services.routes()
-    }
-
-    fn with_names(document: &Document, names: RegisteredNames) -> Result<Self, ConfigErrors> {
-        let live = Live::load(&document.0, &names, None);
-        let live = ArcSwap::from_pointee(live?);
-        let shared = Arc::new(Shared { live, names });
-        Ok(Self { shared })
+        self.live.load().services.routes()
     }
 
     /// Puts the document that `make` builds from the one in force into force, if it builds any. If another change comes
     /// first, this one is made again on top of it, so that none is lost.
     fn change(
         &self,
-        make: impl Fn(&Live, &RegisteredNames) -> Result<Option<Live>, ConfigErrors>,
+        make: impl Fn(&Live) -> Result<Option<Live>, ConfigErrors>,
     ) -> Result<(), ConfigErrors> {
         let refuse = |cause| Err(ConfigErrors::one("the document", cause));
         let Some(_counted) = CountedChange::begin() else {
             return refuse("is changed by a function that runs for that very change");
         };
-        let Shared { live, names } = &*self.shared;
         for _ in 0..MAX_TRIES {
-            let before = live.load_full();
-            let Some(new) = make(&before, names)? else {
+            let before = self.live.load_full();
+            let Some(new) = make(&before)? else {
                 return Ok(());
             };
-            let found = live.compare_and_swap(&before, Arc::new(new));
+            let found = self.live.compare_and_swap(&before, Arc::new(new));
             if Arc::ptr_eq(&found, &before) {
                 return Ok(());
             }
@@ -304,11 +290,11 @@ impl<'de> Deserialize<'de> for RetryConfig {
 /// Uses the document that is in force at the time of each request.
 impl Router for RetryConfig {
     fn route(&self, head: &RequestHead<'_>, service: Option<&str>) -> Arc<Route> {
-        self.shared.live.load().services.route(head, service)
+        self.live.load().services.route(head, service)
     }
 
     fn fleet(&self) -> Option<Arc<dyn SharedServices>> {
-        Router::fleet(&self.shared.live.load().services)
+        Router::fleet(&self.live.load().services)
     }
 }
 
@@ -323,7 +309,7 @@ impl fmt::Debug for Document {
 
 impl fmt::Debug for RetryConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let live = self.shared.live.load();
+        let live = self.live.load();
         f.debug_struct("RetryConfig")
             .field("services", &live.services.names().collect::<Vec<_>>())
             .finish_non_exhaustive()

@@ -1,6 +1,6 @@
 //! A document in force: its services, and the budgets that outlive it.
 
-use super::builder::RegisteredNames;
+use super::builder::RetryConfigBuilder;
 use super::document::{BudgetKeys, MatchKeys, Membership, ServiceChanges, ServiceSpec, Spec};
 use super::fleet::{self, Fleet};
 use super::layers::Resolver;
@@ -21,11 +21,15 @@ pub(super) struct Live {
     document: Value,
     pub(super) services: Services,
     spec: Spec,
+    names: Arc<RetryConfigBuilder>,
     /// The number of rules that apply elsewhere than where they are written.
     repeated_rules: usize,
-    budgets: Arc<BTreeMap<String, (BudgetKeys, RetryBudget)>>,
+    budgets: Arc<Budgets>,
     pub(super) fleet: Option<Fleet>,
 }
+
+/// The budgets of a document by their names, and the numbers of each.
+pub(super) type Budgets = BTreeMap<String, (BudgetKeys, RetryBudget)>;
 
 /// The key of a document's services.
 const SERVICES: &str = "services";
@@ -38,7 +42,7 @@ impl Live {
     /// Builds a document, and keeps the budgets of the last one whose numbers are the same.
     pub(super) fn load(
         document: &Value,
-        names: &RegisteredNames,
+        names: &Arc<RetryConfigBuilder>,
         before: Option<&Self>,
     ) -> Result<Self, ConfigErrors> {
         let problems = Diagnostics::default();
@@ -58,8 +62,8 @@ impl Live {
             problems.add(&Path::default(), &"", cause);
             None
         } else {
-            let mut all = All::new(&spec, names, &problems, &budgets);
-            all.build(before, fleet.as_ref())
+            let mut resolver = Resolver::new(&spec, names, &problems, &budgets);
+            resolver.build(before, fleet.as_ref())
         };
         problems.into_errors()?;
         let services = match built {
@@ -76,6 +80,7 @@ impl Live {
             document: document.without(SERVICES),
             services,
             spec,
+            names: Arc::clone(names),
             repeated_rules,
             budgets: Arc::new(budgets),
             fleet,
@@ -84,19 +89,15 @@ impl Live {
 
     /// Builds the document that replaces this one, or returns `None` if the two are equal. If only services differ, the
     /// others are neither read nor built.
-    pub(super) fn replaced(
-        &self,
-        document: &Value,
-        names: &RegisteredNames,
-    ) -> Result<Option<Self>, ConfigErrors> {
+    pub(super) fn replaced(&self, document: &Value) -> Result<Option<Self>, ConfigErrors> {
         let changes = self.changes_to(document);
         if changes.as_ref().is_some_and(ServiceChanges::is_empty) {
             return Ok(None);
         }
-        let changed = changes.and_then(|changes| self.with_changes(&changes, names));
+        let changed = changes.and_then(|changes| self.with_changes(&changes));
         match changed {
             Some(live) => Ok(Some(live)),
-            None => Self::load(document, names, Some(self)).map(Some),
+            None => Self::load(document, &self.names, Some(self)).map(Some),
         }
     }
 
@@ -105,7 +106,6 @@ impl Live {
         &self,
         service: &str,
         change: &Value,
-        names: &RegisteredNames,
     ) -> Result<Option<Self>, ConfigErrors> {
         let before = self.spec.services.get(service);
         let before = before.map(|before| before.written());
@@ -115,9 +115,9 @@ impl Live {
             return Ok(None);
         }
         let changes = BTreeMap::from([(service.into(), Some(value))]);
-        match self.with_changes(&changes, names) {
+        match self.with_changes(&changes) {
             Some(live) => Ok(Some(live)),
-            None => Self::load(&self.document_with(changes), names, Some(self)).map(Some),
+            None => Self::load(&self.document_with(changes), &self.names, Some(self)).map(Some),
         }
     }
 
@@ -156,7 +156,7 @@ impl Live {
 
     /// Builds the document with some services changed, at a cost that does not depend on the number of the others.
     /// Returns `None` if there is any problem: only a whole load knows the paths of all problems.
-    fn with_changes(&self, changes: &ServiceChanges, names: &RegisteredNames) -> Option<Self> {
+    fn with_changes(&self, changes: &ServiceChanges) -> Option<Self> {
         // The first service also adds the map of all.
         if self.spec.services.is_empty() {
             return None;
@@ -176,18 +176,19 @@ impl Live {
             return None;
         }
         let problems = Diagnostics::default();
-        let mut all = All::new(&spec, names, &problems, &self.budgets);
+        let mut resolver = Resolver::new(&spec, &self.names, &problems, &self.budgets);
         // For the services below it: the builder has the document's own policy already.
-        let document_level = all.resolver.resolve_level("document", None, &[&spec.level]);
+        let document_level = resolver.resolve_level("document", None, &[&spec.level]);
         let removed = changes.iter().filter(|(_, value)| value.is_none());
         let builder = removed.fold(self.services.to_builder(), |builder, (name, _)| {
             builder.remove(name)
         });
-        let services = all.build_services(builder, &document_level, changes.keys())?;
+        let services = resolver.build_services(builder, &document_level, changes.keys())?;
         problems.is_empty().then(|| Self {
             document: self.document.clone(),
             services,
             spec,
+            names: Arc::clone(&self.names),
             repeated_rules,
             budgets: Arc::clone(&self.budgets),
             fleet: self.fleet.clone(),
@@ -199,7 +200,7 @@ impl Live {
 /// to half of the requests each.
 fn fleet_of(
     spec: &Spec,
-    names: &RegisteredNames,
+    names: &RetryConfigBuilder,
     before: Option<&Live>,
     problems: &Diagnostics,
 ) -> Option<Fleet> {
@@ -221,11 +222,7 @@ fn fleet_of(
 }
 
 /// Returns the budgets by their names; those whose numbers are unchanged keep their tokens.
-fn budgets(
-    spec: &Spec,
-    before: Option<&Live>,
-    fleet: Option<&Fleet>,
-) -> BTreeMap<String, (BudgetKeys, RetryBudget)> {
+fn budgets(spec: &Spec, before: Option<&Live>, fleet: Option<&Fleet>) -> Budgets {
     let named = spec.budgets.iter().map(|(name, numbers)| {
         let last = before.and_then(|before| before.budgets.get(name));
         let unchanged = last.filter(|(old, _)| old == numbers);
@@ -240,45 +237,18 @@ fn budgets(
     named.collect()
 }
 
-/// All levels of a document while they are built.
-struct All<'a> {
-    resolver: Resolver<'a>,
-    budgets: &'a BTreeMap<String, (BudgetKeys, RetryBudget)>,
-    /// The path of each failover setting, by the level's name for the builder and the service.
-    failovers: BTreeMap<(String, Arc<str>), Arc<str>>,
-}
-
-impl<'a> All<'a> {
-    fn new(
-        spec: &'a Spec,
-        names: &'a RegisteredNames,
-        problems: &'a Diagnostics,
-        budgets: &'a BTreeMap<String, (BudgetKeys, RetryBudget)>,
-    ) -> Self {
-        Self {
-            resolver: Resolver {
-                spec,
-                names,
-                problems,
-            },
-            budgets,
-            failovers: BTreeMap::new(),
-        }
-    }
-
+impl Resolver<'_> {
     fn build(&mut self, before: Option<&Live>, fleet: Option<&Fleet>) -> Option<Services> {
-        let spec = self.resolver.spec;
-        self.resolver.check_policies();
-        self.resolver.check_dialects();
-        let document = self
-            .resolver
-            .resolve_level("document", None, &[&spec.level]);
+        let spec = self.spec;
+        self.check_policies();
+        self.check_dialects();
+        let document = self.resolve_level("document", None, &[&spec.level]);
         let builder = Services::builder(document.policy.clone());
         let budget = self.budget(&document);
         let builder = budget
             .into_iter()
             .fold(builder, ServicesBuilder::rest_budget);
-        let from_code = self.resolver.names.budgets.iter();
+        let from_code = self.names.budgets.iter();
         let builder = from_code.fold(builder, |builder, (name, budget)| {
             builder.budget(Arc::clone(name), budget.clone())
         });
@@ -289,7 +259,7 @@ impl<'a> All<'a> {
             .fold(builder, |builder, (name, (_, budget))| {
                 builder.budget(name.as_str(), budget.clone())
             });
-        let observers = self.resolver.names.dead_letters.iter();
+        let observers = self.names.dead_letters.iter();
         let builder = observers.fold(builder, |builder, (name, to)| {
             let to = Arc::clone(to);
             let send = move |letter: &DeadLetter<'_>| to.on_dead_letter(letter);
@@ -311,7 +281,7 @@ impl<'a> All<'a> {
         document: &ResolvedLevel,
         names: impl Iterator<Item = &'n Arc<str>>,
     ) -> Option<Services> {
-        let spec = self.resolver.spec;
+        let spec = self.spec;
         self.record_failovers("services", document);
         let new = names.filter_map(|name| Some((name, spec.services.get(name)?)));
         let builder = new.fold(builder, |builder, (name, service)| {
@@ -329,8 +299,8 @@ impl<'a> All<'a> {
     }
 
     fn service(&mut self, name: &str, spec: &ServiceSpec, document: &ResolvedLevel) -> Service {
-        let layers = [&self.resolver.spec.level, &spec.level];
-        let own = self.resolver.resolve_level(name, Some(document), &layers);
+        let layers = [&self.spec.level, &spec.level];
+        let own = self.resolve_level(name, Some(document), &layers);
         self.record_failovers(&format!("services.{name}"), &own);
         let service = Service::new(name, own.policy.clone());
         let service = spec.base_url.iter().fold(service, Service::base_url);
@@ -345,7 +315,7 @@ impl<'a> All<'a> {
         spec.routes.iter().fold(service, |service, route| {
             let label = format!("{name}/{}", route.name);
             let layers = [layers[0], layers[1], &route.level];
-            let resolved = self.resolver.resolve_level(&label, Some(&own), &layers);
+            let resolved = self.resolve_level(&label, Some(&own), &layers);
             self.record_failovers(&format!("services.{label}"), &resolved);
             let built = ServiceRoute::new(Arc::clone(&route.name), resolved.policy.clone());
             let built = route.matching.paths().fold(built, ServiceRoute::path);
@@ -363,14 +333,13 @@ impl<'a> All<'a> {
         let Name(name) = &level.retry.budget.as_ref()?.value;
         // The document's budget replaces one of code with the same name.
         let own = self.budgets.get(&**name).map(|(_, budget)| budget);
-        own.or_else(|| self.resolver.names.budgets.get(name))
-            .cloned()
+        own.or_else(|| self.names.budgets.get(name)).cloned()
     }
 
     /// Records the failovers of a level, and checks that their destinations exist.
     fn record_failovers(&mut self, label: &str, level: &ResolvedLevel) {
         for (service, from) in level.failovers.iter() {
-            if self.resolver.destination(service, from).is_some() {
+            if self.destination(service, from).is_some() {
                 let key = (label.to_owned(), Arc::clone(service));
                 self.failovers.insert(key, Arc::clone(from));
             }
@@ -381,7 +350,7 @@ impl<'a> All<'a> {
     /// the document.
     fn report(&self, error: &ConfigError) {
         let Some(label) = error.field.strip_suffix(".failover") else {
-            let (problems, given) = (self.resolver.problems, &error.given);
+            let (problems, given) = (self.problems, &error.given);
             // Without any problem the error would be lost, and the document would count as valid.
             if problems.is_empty() {
                 let cause = format!("{given} is not allowed: {}", error.allowed);
@@ -401,9 +370,7 @@ impl<'a> All<'a> {
         } else {
             String::new()
         };
-        self.resolver
-            .problems
-            .add(&from, service, format!("{broken}{why}"));
+        self.problems.add(&from, service, format!("{broken}{why}"));
     }
 }
 
@@ -434,15 +401,14 @@ mod tests {
     /// Loads the whole document that a change leaves.
     fn loaded(live: &Live) -> Live {
         let document = live.document_with(BTreeMap::new());
-        Live::load(&document, &RegisteredNames::default(), None).unwrap()
+        Live::load(&document, &Arc::default(), None).unwrap()
     }
 
     #[test]
     fn a_patch_counts_what_a_load_counts() {
         let rules = r#"[{"when": {"status": 409}, "do": "retry"}]"#;
         let text = format!(r#"{{"version": 1, "rules": {rules}, "services": {{"a": {{}}}}}}"#);
-        let names = RegisteredNames::default();
-        let mut live = Live::load(&value(&text), &names, None).unwrap();
+        let mut live = Live::load(&value(&text), &Arc::default(), None).unwrap();
         let routes = r#"{"routes": [{"name": "r", "match": {"path": "/r"}}]}"#;
         for (service, change) in [
             ("a", r#"{"retry": {"base": "1s"}}"#),
@@ -451,13 +417,13 @@ mod tests {
             ("a", r#"{"retry": null}"#),
             ("b", r#"{"routes": null}"#),
         ] {
-            let changed = live.patched(service, &value(change), &names).unwrap();
+            let changed = live.patched(service, &value(change)).unwrap();
             live = changed.unwrap();
             let loaded = loaded(&live);
             assert_eq!(live.spec.size, loaded.spec.size);
             assert_eq!(live.repeated_rules, loaded.repeated_rules);
         }
-        assert!(live.patched("a", &value("{}"), &names).unwrap().is_none());
+        assert!(live.patched("a", &value("{}")).unwrap().is_none());
     }
 
     #[test]
@@ -470,7 +436,7 @@ mod tests {
             value(&format!(r#"{{"version": 1, "services": {{{services}}}}}"#))
         };
         let all = document(&[("a", 1), ("c", 1), ("e", 1), ("g", 1)]);
-        let live = Live::load(&all, &RegisteredNames::default(), None).unwrap();
+        let live = Live::load(&all, &Arc::default(), None).unwrap();
         for (new, changed, removed) in [
             (document(&[]), &[][..], &["a", "c", "e", "g"][..]),
             (

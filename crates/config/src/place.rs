@@ -2,7 +2,7 @@
 
 use super::document::LevelSpec;
 use super::layers::Resolver;
-use super::policy::{LevelExtras, no_deadline};
+use super::policy::{LevelParts, no_deadline};
 use super::reader::Spanned;
 use super::retry::{ExhaustedAction, Growth, Retry, RetryBlock, deadline, value};
 use super::rule::{Otherwise, Rule, RuleEffect};
@@ -24,13 +24,6 @@ pub(super) struct ResolvedLevel {
 }
 
 pub(super) type Failovers = Rc<BTreeMap<Arc<str>, Arc<str>>>;
-
-/// The rules of one level while they are built.
-struct Rules<'a> {
-    retry: &'a Retry,
-    extras: LevelExtras,
-    failovers: BTreeMap<Arc<str>, Arc<str>>,
-}
 
 impl Resolver<'_> {
     /// Returns the level of these layers, the most general first. If the last layer changes nothing, it is the
@@ -62,20 +55,16 @@ impl Resolver<'_> {
             Some(own) => Arc::new(self.layer(own).merged_over(&outer)),
             None => outer,
         };
-        let mut rules = Rules {
-            retry: &retry,
-            extras: LevelExtras {
-                budget: value(&retry.budget).map(|name| name.0),
-                origins: retry.given(),
-                ..LevelExtras::default()
-            },
-            failovers: BTreeMap::new(),
+        let mut parts = LevelParts {
+            budget: value(&retry.budget).map(|name| name.0),
+            origins: retry.given(),
+            ..LevelParts::of(&retry)
         };
         // The first matching rule decides, so the most specific layer comes first.
         for layer in layers.iter().rev() {
             self.check_reached(&layer.rules);
             for rule in &layer.rules {
-                self.rule(rule, &mut rules);
+                self.rule(rule, &mut parts);
             }
         }
         // Unlike rules, which add up, the most specific `otherwise` replaces the others.
@@ -84,17 +73,18 @@ impl Resolver<'_> {
         if let Some(given) = otherwise {
             let action = match &given.value {
                 Otherwise::Action(action) => action.clone(),
-                Otherwise::Retry(block) => self.retry_by(Some(block), &mut rules),
+                Otherwise::Retry(block) => self.retry_by(Some(block), &mut parts),
             };
             let (text, from) = (action.to_string().into(), Arc::clone(&given.from));
-            rules.extras.origins.push(("otherwise".into(), text, from));
-            rules.extras.otherwise = Some(action);
+            parts.origins.push(("otherwise".into(), text, from));
+            parts.otherwise = Some(action);
         }
-        rules.add_exhausted_failover(&retry);
+        parts.add_exhausted_failover(&retry);
+        let failovers = Rc::new(std::mem::take(&mut parts.failovers));
         ResolvedLevel {
-            policy: self.policy(name.to_owned(), &retry, rules.extras),
-            failovers: Rc::new(rules.failovers),
-            retry: Arc::clone(&retry),
+            policy: self.policy(name.to_owned(), parts),
+            failovers,
+            retry,
         }
     }
 
@@ -111,7 +101,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn rule(&self, given: &Spanned<Rule>, rules: &mut Rules<'_>) {
+    fn rule(&self, given: &Spanned<Rule>, level: &mut LevelParts<'_>) {
         let (rule, path) = (&given.value, given.path());
         let (key, effect) = match rule.effect() {
             Ok(effect) => effect,
@@ -138,20 +128,20 @@ impl Resolver<'_> {
                     self.problems.add(&path.key("when"), &"", error.allowed);
                     return;
                 }
-                let rows = rules.extras.class_rows.clone();
+                let rows = level.class_rows.clone();
                 let row = row.origin(Arc::clone(&given.from));
-                rules.extras.class_rows = rows.rule(Arc::clone(name), row);
+                level.class_rows = rows.rule(Arc::clone(name), row);
                 return;
             }
-            RuleEffect::Retry(block) => self.retry_by(block, rules),
+            RuleEffect::Retry(block) => self.retry_by(block, level),
             RuleEffect::Action(action) => action,
         };
         match &action {
-            Action::Wait(_) if !self.check_wait(rule, &from, rules.retry) => return,
+            Action::Wait(_) if !self.check_wait(rule, &from, level.retry) => return,
             Action::Failover(to) => {
                 let service = Arc::clone(&to.service);
                 // The first path is kept: it is the most specific, and an error about the service points there.
-                rules.failovers.entry(service).or_insert(from);
+                level.failovers.entry(service).or_insert(from);
             }
             _ => {}
         }
@@ -169,8 +159,8 @@ impl Resolver<'_> {
         let builder = set.fold(builder, |rule, Set(set)| rule.set_headers(Arc::clone(set)));
         let takes_all = |rule: &rules::Rule| rule.condition().is_always();
         // A rule of an outer level is never reached after a rule without a condition.
-        if !rules.extras.rules.last().is_some_and(takes_all) {
-            rules.extras.rules.push(builder.then(action));
+        if !level.rules.last().is_some_and(takes_all) {
+            level.rules.push(builder.then(action));
         }
     }
 
@@ -199,10 +189,10 @@ impl Resolver<'_> {
 
     /// Returns the action of a rule that retries. The rule decides on retries, so a `retry_on` of an outer level does
     /// not narrow it.
-    fn retry_by(&self, block: Option<&RetryBlock>, rules: &mut Rules<'_>) -> Action {
+    fn retry_by(&self, block: Option<&RetryBlock>, level: &mut LevelParts<'_>) -> Action {
         let outer = Retry {
             retry_on: None,
-            ..rules.retry.clone()
+            ..level.retry.clone()
         };
         let retry = match block {
             Some(RetryBlock(block)) => {
@@ -213,13 +203,13 @@ impl Resolver<'_> {
             None => outer,
         };
         // A failover of the rule's own block must exist too.
-        rules.add_exhausted_failover(&retry);
-        let extras = LevelExtras {
-            budget: rules.extras.budget.clone(),
+        level.add_exhausted_failover(&retry);
+        let parts = LevelParts {
+            budget: level.budget.clone(),
             origins: retry.given_lists(),
-            ..LevelExtras::default()
+            ..LevelParts::of(&retry)
         };
-        Action::Retry(self.policy("rule".to_owned(), &retry, extras))
+        Action::Retry(self.policy("rule".to_owned(), parts))
     }
 
     /// Reports a key that has no effect in a rule, since outcomes are judged before rules are tried.
@@ -232,7 +222,7 @@ impl Resolver<'_> {
     }
 }
 
-impl Rules<'_> {
+impl LevelParts<'_> {
     fn add_exhausted_failover(&mut self, retry: &Retry) {
         let end = retry.on_exhausted.as_ref().and_then(|end| end.end.as_ref());
         if let Some((ExhaustedAction::Failover(to, _), from)) =

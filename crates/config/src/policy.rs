@@ -12,10 +12,12 @@ use http_retry_core::policy::{Classify, Decimal};
 use http_retry_core::rules::{self, Action, CannedResponse};
 use http_retry_core::{Backoff, ConfigError, Jitter, RetryPolicy, RetryPolicyBuilder};
 use http_retry_dialects::dialect::{Dialect, Dialects};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The rules and other parts of a level that are not settings.
-pub(super) struct LevelExtras {
+/// The parts of a level, or of a rule that retries, of which its policy is built.
+pub(super) struct LevelParts<'a> {
+    pub(super) retry: &'a Retry,
     pub(super) rules: Vec<rules::Rule>,
     /// The rules that classify responses, as rows.
     pub(super) class_rows: Dialect,
@@ -24,48 +26,54 @@ pub(super) struct LevelExtras {
     pub(super) budget: Option<Arc<str>>,
     /// The origin of each setting.
     pub(super) origins: Vec<Field>,
+    /// The services that it fails over to, each with the first path that names it.
+    pub(super) failovers: BTreeMap<Arc<str>, Arc<str>>,
 }
 
-impl Default for LevelExtras {
-    fn default() -> Self {
+impl<'a> LevelParts<'a> {
+    /// Creates the parts of a level without rules.
+    pub(super) fn of(retry: &'a Retry) -> Self {
         Self {
+            retry,
             rules: Vec::new(),
             class_rows: Dialect::named("rules"),
             otherwise: None,
             budget: None,
             origins: Vec::new(),
+            failovers: BTreeMap::new(),
         }
     }
 }
 
 impl Resolver<'_> {
-    /// Returns the policy of merged layers and the other parts of a level.
-    pub(super) fn policy(&self, name: String, retry: &Retry, extras: LevelExtras) -> RetryPolicy {
+    /// Returns the policy of a level.
+    pub(super) fn policy(&self, name: String, level: LevelParts<'_>) -> RetryPolicy {
+        let retry = level.retry;
         let builder = self.limits(retry).name(name).backoff(self.backoff(retry));
         self.check_budget(retry);
         self.check_error_types(retry);
         let builder = builder.on_exhausted(self.on_exhausted(retry));
         // Classifiers are asked in the order of these calls: the document's `as` rules, those of code, that of a
         // preset. A dialect follows all of them, whenever it is added.
-        let builder = if extras.class_rows.is_empty() {
+        let builder = if level.class_rows.is_empty() {
             builder
         } else {
-            builder.classifier(extras.class_rows)
+            builder.classifier(level.class_rows)
         };
         let builder = self.with_dialect(builder, retry);
         let builder = self.extended(builder, retry);
         let budget = value(&retry.budget).map(|name| name.0);
         // The budget of a level is passed on as a handle; only a rule with another budget has one to name.
-        let budget = budget.filter(|name| Some(name) != extras.budget.as_ref());
+        let budget = budget.filter(|name| Some(name) != level.budget.as_ref());
         let builder = budget
             .into_iter()
             .fold(builder, RetryPolicyBuilder::budget_named);
-        let rules = extras.rules.into_iter();
+        let rules = level.rules.into_iter();
         let builder = rules.fold(builder, RetryPolicyBuilder::rule);
-        let otherwise = extras.otherwise.into_iter();
+        let otherwise = level.otherwise.into_iter();
         let builder = otherwise.fold(builder, RetryPolicyBuilder::otherwise);
         builder
-            .origins(extras.origins)
+            .origins(level.origins)
             .build()
             .unwrap_or_else(|error| {
                 self.refused(retry, &error);
