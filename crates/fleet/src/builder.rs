@@ -84,7 +84,7 @@ impl FleetBuilder {
 
     /// Builds the fleet on a store; the address is for display.
     pub(super) fn on(self, store: Box<dyn Store>, address: String) -> Fleet {
-        Fleet::new(Shared::new(store, self.prefix, self.wait), address)
+        Fleet::new(Shared::new(store, address, self.prefix, self.wait))
     }
 
     pub(super) fn check(&self) -> Result<(), ConfigError> {

@@ -83,17 +83,12 @@ use std::sync::{Arc, OnceLock};
 /// A budget that is made outside a tokio runtime connects with the first retry inside one. Adapters that share a fleet
 /// need runtimes with the same epoch; the fleet uses the clock of the adapter that was set up last.
 #[derive(Clone)]
-pub struct Fleet(Arc<FleetInner>);
-
-/// The state that all clones of a fleet share.
-struct FleetInner {
+pub struct Fleet {
     shared: Arc<Shared>,
     /// The budgets of services without an explicit one.
     budgets: ServiceBudgets,
     /// The gate of adapters without an explicit one.
-    gate: OnceLock<Gate>,
-    /// The address of the store.
-    store: String,
+    gate: Arc<OnceLock<Gate>>,
 }
 
 impl Fleet {
@@ -153,7 +148,7 @@ impl Fleet {
         service: &str,
         budget: RetryBudgetBuilder,
     ) -> Result<RetryBudget, ConfigError> {
-        let budget = join(&self.0.shared, service, budget.terms()?);
+        let budget = join(&self.shared, service, budget.terms()?);
         Ok(budget.named(service))
     }
 
@@ -164,7 +159,7 @@ impl Fleet {
     /// [`FleetJoined`]: http_retry_core::report::RetryEventKind::FleetJoined
     #[must_use]
     pub fn status(&self) -> FleetStatus {
-        self.0.shared.status()
+        self.shared.status()
     }
 
     /// Reports the last deposits and withdrawals to the store, for programs that end, and waits for that, at most
@@ -175,10 +170,10 @@ impl Fleet {
     ///
     /// If the future is dropped, the store may or may not have the report. The fleet stays usable.
     pub async fn close(&self) {
-        self.0.shared.flush().await;
+        self.shared.flush().await;
     }
 
-    fn new(shared: Shared, store: String) -> Self {
+    fn new(shared: Shared) -> Self {
         let shared = Arc::new(shared);
         let for_budgets = Arc::clone(&shared);
         let budgets = ServiceBudgets::made_by(move |service| {
@@ -189,33 +184,32 @@ impl Fleet {
                 |terms| join(&for_budgets, service, terms),
             )
         });
-        Self(Arc::new(FleetInner {
+        Self {
             shared,
             budgets,
-            gate: OnceLock::new(),
-            store,
-        }))
+            gate: Arc::default(),
+        }
     }
 }
 
 impl SharedServices for Fleet {
     fn budgets(&self) -> ServiceBudgets {
-        self.0.budgets.clone()
+        self.budgets.clone()
     }
 
     fn gate(&self) -> Gate {
         let new = || self.share(Gate::new());
-        self.0.gate.get_or_init(new).clone()
+        self.gate.get_or_init(new).clone()
     }
 
     fn share(&self, gate: Gate) -> Gate {
-        let shared = Arc::clone(&self.0.shared);
+        let shared = Arc::clone(&self.shared);
         gate.with_peers(move |name, part, gate| gate::join(&shared, name, part, gate))
     }
 
     fn joined_by(&self, runtime: &Arc<dyn Runtime>, observers: &Arc<[Arc<dyn Observer>]>) {
-        self.0.shared.set_runtime(runtime);
-        self.0.shared.observers.add(observers);
+        self.shared.set_runtime(runtime);
+        self.shared.observers.add(observers);
     }
 }
 
@@ -234,9 +228,13 @@ fn process_id(runtime: &dyn Runtime) -> u64 {
 /// Shows the address of the server, the prefix and the longest wait.
 impl fmt::Display for Fleet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shared { prefix, wait, .. } = &*self.0.shared;
-        let store = &self.0.store;
-        write!(f, "store {store}, prefix {prefix}, wait {wait:?}")
+        let Shared {
+            address,
+            prefix,
+            wait,
+            ..
+        } = &*self.shared;
+        write!(f, "store {address}, prefix {prefix}, wait {wait:?}")
     }
 }
 
@@ -244,9 +242,9 @@ impl fmt::Display for Fleet {
 impl fmt::Debug for Fleet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Fleet")
-            .field("store", &self.0.store)
-            .field("prefix", &self.0.shared.prefix)
-            .field("wait", &self.0.shared.wait)
+            .field("store", &self.shared.address)
+            .field("prefix", &self.shared.prefix)
+            .field("wait", &self.shared.wait)
             .finish_non_exhaustive()
     }
 }

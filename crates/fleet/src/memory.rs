@@ -59,17 +59,15 @@ assert_eq!(calls.calls().len(), 1, "no token is left for any of the processes");
 # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())"#]
 /// ```
 #[derive(Clone)]
-pub struct MemoryStore(Arc<StoreInner>);
-
-struct StoreInner {
+pub struct MemoryStore {
     runtime: Arc<dyn Runtime>,
-    state: Mutex<StoreState>,
-    /// One for each fleet.
-    connections: Mutex<Vec<Weak<MemoryConnection>>>,
+    state: Arc<Mutex<StoreState>>,
 }
 
 #[derive(Default)]
 struct StoreState {
+    /// One for each fleet.
+    connections: Vec<Weak<MemoryConnection>>,
     data: Data,
     saved: Data,
     latency: Duration,
@@ -97,14 +95,14 @@ impl MemoryStore {
     /// Creates an empty store on the clock of this runtime that replies at once. Its fleets start on the same runtime.
     #[must_use]
     pub fn on(runtime: impl Runtime) -> Self {
-        Self(Arc::new(StoreInner {
+        let state = StoreState {
+            tells: true,
+            ..StoreState::default()
+        };
+        Self {
             runtime: Arc::new(runtime),
-            state: Mutex::new(StoreState {
-                tells: true,
-                ..StoreState::default()
-            }),
-            connections: Mutex::default(),
-        }))
+            state: Arc::new(Mutex::new(state)),
+        }
     }
 
     /// Sets the latency of a reply from now on: one half passes before the step, and the other after it. Notices of
@@ -176,13 +174,13 @@ impl MemoryStore {
     }
 
     fn connections(&self) -> Vec<Arc<MemoryConnection>> {
-        let mut connections = lock(&self.0.connections);
+        let connections = &mut self.state().connections;
         connections.retain(|connection| connection.strong_count() > 0);
         connections.iter().filter_map(Weak::upgrade).collect()
     }
 
     fn state(&self) -> MutexGuard<'_, StoreState> {
-        lock(&self.0.state)
+        lock(&self.state)
     }
 }
 
@@ -230,9 +228,10 @@ impl FleetBuilder {
             store: store.clone(),
             subscribers: Subscribers::default(),
         });
-        lock(&store.0.connections).push(Arc::downgrade(&connection));
+        let weak = Arc::downgrade(&connection);
+        store.state().connections.push(weak);
         let fleet = self.on(Box::new(connection), "memory".to_owned());
-        fleet.0.shared.set_runtime(&store.0.runtime);
+        fleet.shared.set_runtime(&store.runtime);
         fleet
     }
 }
@@ -268,7 +267,7 @@ impl MemoryConnection {
                 reason
             }
             Health::Hangs => {
-                self.store.0.runtime.sleep(RESPONSE_TIMEOUT).await;
+                self.store.runtime.sleep(RESPONSE_TIMEOUT).await;
                 LeaveReason::Timeout
             }
         };
@@ -281,7 +280,7 @@ impl MemoryConnection {
     async fn half_latency(&self) {
         let latency = self.store.state().latency;
         if !latency.is_zero() {
-            self.store.0.runtime.sleep(latency / 2).await;
+            self.store.runtime.sleep(latency / 2).await;
         }
     }
 }
@@ -294,7 +293,7 @@ impl Store for Arc<MemoryConnection> {
     ) -> Reply<'a, BudgetReply> {
         Box::pin(async move {
             self.reaches_store().await?;
-            let now = self.store.0.runtime.now();
+            let now = self.store.runtime.now();
             let reply = self.store.state().data.settle(keys, report, now);
             self.half_latency().await;
             Ok(reply)
@@ -304,7 +303,7 @@ impl Store for Arc<MemoryConnection> {
     fn step_gate<'a>(&'a self, keys: &'a GateKeys, report: &'a GateReport) -> Reply<'a, GateReply> {
         Box::pin(async move {
             self.reaches_store().await?;
-            let now = self.store.0.runtime.now();
+            let now = self.store.runtime.now();
             let (reply, notice) = self.store.state().data.step(keys, report, now);
             // The sender is notified as well, like every subscriber of a channel.
             if let Some(notice) = notice {
@@ -340,7 +339,7 @@ impl MemoryStore {
         match Handle::try_current() {
             Ok(tokio) if !latency.is_zero() => {
                 let (store, channel) = (self.clone(), channel.to_owned());
-                let arrives = self.0.runtime.sleep(latency / 2);
+                let arrives = self.runtime.sleep(latency / 2);
                 tokio.spawn(async move {
                     arrives.await;
                     store.deliver(&channel, notice);

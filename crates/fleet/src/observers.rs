@@ -20,21 +20,6 @@ pub(super) enum Step {
     Listen,
 }
 
-/// A command to the store that has ended.
-#[derive(Debug, Clone, Copy)]
-#[cfg_attr(
-    not(feature = "metrics"),
-    expect(dead_code, reason = "metrics alone read it")
-)]
-pub(super) struct EndedCommand {
-    pub(super) step: Step,
-    pub(super) took: Duration,
-    /// `None` if the store replied.
-    pub(super) failed: Option<LeaveReason>,
-    /// `true` if the reply came after the time limit.
-    pub(super) late: bool,
-}
-
 impl FleetObservers {
     pub(super) fn add(&self, observers: &Arc<[Arc<dyn Observer>]>) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -75,28 +60,27 @@ impl FleetObservers {
     }
 }
 
-impl EndedCommand {
-    /// Counts the command and measures its time.
-    #[cfg(feature = "metrics")]
-    pub(super) fn measure(self) {
-        let step = match self.step {
-            Step::Budget => "budget",
-            Step::Gate => "gate",
-            Step::Listen => "listen",
-        };
-        let result = match self.failed {
-            Some(reason) => reason.as_str(),
-            None if self.late => "late",
-            None => "ok",
-        };
-        metrics::counter!("http_retry_fleet_commands_total", "step" => step, "result" => result)
-            .increment(1);
-        metrics::histogram!("http_retry_fleet_seconds", "step" => step).record(self.took);
-    }
-
-    #[cfg(not(feature = "metrics"))]
-    pub(super) fn measure(self) {}
+/// Counts a command that has ended, and measures its time. `failed` is `None` if the store replied; `late` if that was
+/// after the time limit.
+#[cfg(feature = "metrics")]
+pub(super) fn measure_command(step: Step, took: Duration, failed: Option<LeaveReason>, late: bool) {
+    let step = match step {
+        Step::Budget => "budget",
+        Step::Gate => "gate",
+        Step::Listen => "listen",
+    };
+    let result = match failed {
+        Some(reason) => reason.as_str(),
+        None if late => "late",
+        None => "ok",
+    };
+    metrics::counter!("http_retry_fleet_commands_total", "step" => step, "result" => result)
+        .increment(1);
+    metrics::histogram!("http_retry_fleet_seconds", "step" => step).record(took);
 }
+
+#[cfg(not(feature = "metrics"))]
+pub(super) fn measure_command(_: Step, _: Duration, _: Option<LeaveReason>, _: bool) {}
 
 #[cfg(feature = "metrics")]
 fn measure(service: &str, change: FleetChange) {

@@ -1,6 +1,6 @@
 //! The state that the tasks of a fleet share. It keeps none of its budgets alive.
 
-use super::observers::{EndedCommand, FleetObservers, Step};
+use super::observers::{FleetObservers, Step, measure_command};
 use super::schedule::Resubscription;
 use super::status::{FleetChange, FleetStatus, PeerStatus, Presence};
 use super::store::{Reply, Store};
@@ -16,6 +16,8 @@ use tokio::sync::Notify;
 
 pub(super) struct Shared {
     pub(super) store: Box<dyn Store>,
+    /// The address of the store, for display.
+    pub(super) address: String,
     pub(super) prefix: Arc<str>,
     pub(super) wait: Duration,
     pub(super) observers: FleetObservers,
@@ -30,9 +32,15 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(store: Box<dyn Store>, prefix: Arc<str>, wait: Duration) -> Self {
+    pub(super) fn new(
+        store: Box<dyn Store>,
+        address: String,
+        prefix: Arc<str>,
+        wait: Duration,
+    ) -> Self {
         Self {
             store,
+            address,
             prefix,
             wait,
             observers: FleetObservers::default(),
@@ -162,13 +170,8 @@ impl Membership {
         failed: Option<LeaveReason>,
         late: bool,
     ) {
-        let ended = EndedCommand {
-            step,
-            took: self.runtime.now().saturating_sub(begun),
-            failed,
-            late,
-        };
-        ended.measure();
+        let took = self.runtime.now().saturating_sub(begun);
+        measure_command(step, took, failed, late);
     }
 
     /// Records a change, if there is one, and the number of processes, if a reply had it.

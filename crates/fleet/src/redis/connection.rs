@@ -20,15 +20,10 @@ pub(super) struct RedisConnection {
     settings: RedisConnectionInfo,
     /// The number of connections that were tried.
     tries: AtomicU64,
-    last: Mutex<LastConnection>,
+    /// The result of the last try.
+    last: Mutex<Result<Open, LeaveReason>>,
     inbound: Arc<Inbound>,
 }
-
-/// The result of the last try.
-type LastConnection = Result<Commands, LeaveReason>;
-
-/// The handle for commands, and `true` if the server pushes notices on the connection.
-type Commands = (MultiplexedConnection, bool);
 
 /// The receiver of pushed messages.
 #[derive(Default)]
@@ -39,6 +34,7 @@ struct Inbound {
 }
 
 /// An open connection.
+#[derive(Clone)]
 pub(super) struct Open {
     /// 1 for the first that was tried, and so on.
     pub(super) number: u64,
@@ -81,25 +77,15 @@ impl RedisConnection {
             Ok(_) => self.inbound.ended.load(Ordering::Relaxed) < tries,
             Err(_) => tries != before,
         };
-        let number = if is_settled {
-            tries
-        } else {
-            self.replace(&mut last, tries.saturating_add(1)).await
-        };
-        last.clone().map(|(commands, has_pushes)| Open {
-            number,
-            commands,
-            has_pushes,
-        })
-    }
-
-    /// Opens a connection. If the caller gives up here, there is no connection, and the try does not count.
-    async fn replace(&self, last: &mut LastConnection, number: u64) -> u64 {
-        // If the future is dropped during the open, the next caller must not find the old connection.
-        *last = Err(LeaveReason::Unreachable);
-        *last = self.open(number).await;
-        self.tries.store(number, Ordering::Relaxed);
-        number
+        if !is_settled {
+            let number = tries.saturating_add(1);
+            // If the future is dropped during the open, the next caller must not find the old connection, and the try
+            // does not count.
+            *last = Err(LeaveReason::Unreachable);
+            *last = self.open(number).await;
+            self.tries.store(number, Ordering::Relaxed);
+        }
+        last.clone()
     }
 
     /// Gives up a connection.
@@ -108,7 +94,7 @@ impl RedisConnection {
     }
 
     /// Opens a connection with RESP3, which delivers messages on it. A server without RESP3 still serves budgets.
-    async fn open(&self, number: u64) -> LastConnection {
+    async fn open(&self, number: u64) -> Result<Open, LeaveReason> {
         let inbound = Arc::clone(&self.inbound);
         let config =
             unbounded().set_push_sender(move |push: PushInfo| inbound.receive(number, &push));
@@ -119,7 +105,12 @@ impl RedisConnection {
             }
             opened => opened.map(|commands| (commands, true)),
         };
-        opened.map_err(|error| Failure::of(&error).reason)
+        let (commands, has_pushes) = opened.map_err(|error| Failure::of(&error).reason)?;
+        Ok(Open {
+            number,
+            commands,
+            has_pushes,
+        })
     }
 
     async fn open_with(

@@ -35,7 +35,7 @@ async fn the_task_ends_with_the_last_handle_of_the_budget() {
     pass(SECOND).await;
     assert_eq!(fleet.status(), FleetStatus::default());
     let budget = fleet.budgets().get("a");
-    let core = Arc::downgrade(&fleet.0.shared);
+    let core = Arc::downgrade(&fleet.shared);
     drop(fleet);
     pass(SECOND).await;
     assert!(core.upgrade().is_some(), "the budget is in use");
