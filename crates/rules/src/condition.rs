@@ -8,8 +8,8 @@ mod words;
 
 use crate::error_body::ReadBody;
 #[cfg(feature = "json")]
-use answer::JsonTest;
-use answer::{HeadTest, UsageTest, XmlTest};
+use answer::has_at;
+use answer::{HeadTest, UsageTest};
 use http::Method;
 use http_retry_core::policy::{ErrorBody, Pointer};
 use http_retry_core::reading::{all_hold, any_holds};
@@ -44,7 +44,8 @@ pub struct Condition(pub(crate) Arc<[Test]>);
 /// One condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Test {
-    Outcome(ResultKind),
+    /// A success, as the policy classifies it.
+    Success(bool),
     /// One of these ranges.
     Status(Vec<RangeInclusive<u16>>),
     Error(ErrorGroup),
@@ -55,9 +56,17 @@ pub(crate) enum Test {
     Message(String),
     Header(HeadTest),
     Usage(UsageTest),
+    /// A value at a location in a JSON body.
     #[cfg(feature = "json")]
-    Json(JsonTest),
-    Xml(XmlTest),
+    Json {
+        pointer: Pointer,
+        wanted: ValueTest,
+    },
+    /// The first element with this name in an XML error, with one of these texts.
+    Xml {
+        tag: String,
+        texts: Vec<String>,
+    },
     /// The pattern of a path.
     Path(String),
     /// An idempotency key on the request.
@@ -70,13 +79,6 @@ pub(crate) enum Test {
     All(Vec<Condition>),
     Not(Condition),
     Function(table::Function),
-}
-
-/// The result of an attempt by its class.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ResultKind {
-    Ok,
-    Error,
 }
 
 /// A group of error kinds, under the name that an operator uses; documents use the same names.
@@ -107,12 +109,12 @@ impl Condition {
 
     /// Holds for a success, as the policy classifies it.
     pub fn success() -> Self {
-        Self::of(Test::Outcome(ResultKind::Ok))
+        Self::of(Test::Success(true))
     }
 
     /// Holds for all but a success: for errors, and for responses that the policy does not classify as one.
     pub fn failure() -> Self {
-        Self::of(Test::Outcome(ResultKind::Error))
+        Self::of(Test::Success(false))
     }
 
     /// Holds for responses with one of these statuses, each 100 to 999: a list such as `[409, 423]`, or a range such as
@@ -292,8 +294,7 @@ impl Test {
     fn holds(&self, input: &ConditionInput<'_>) -> Option<bool> {
         let outcome = input.outcome;
         Some(match self {
-            Self::Outcome(ResultKind::Ok) => outcome.class() == Class::Success,
-            Self::Outcome(ResultKind::Error) => outcome.class() != Class::Success,
+            Self::Success(wanted) => (outcome.class() == Class::Success) == *wanted,
             Self::Status(ranges) => outcome.status().is_some_and(|status| {
                 let status = status.as_u16();
                 ranges.iter().any(|range| range.contains(&status))
@@ -311,13 +312,16 @@ impl Test {
             Self::Header(test) => test.holds(outcome),
             Self::Usage(test) => test.holds(outcome),
             #[cfg(feature = "json")]
-            Self::Json(test) => {
-                let is_certain = |body: &ErrorBody| body.is_certain_at(&test.pointer);
-                return read(input, is_certain, |body| test.holds(body));
+            Self::Json { pointer, wanted } => {
+                let is_certain = |body: &ErrorBody| body.is_certain_at(pointer);
+                return read(input, is_certain, |body| has_at(body, pointer, wanted));
             }
-            Self::Xml(test) => {
-                let is_certain = |body: &ErrorBody| body.is_certain_xml(&test.tag);
-                return read(input, is_certain, |body| test.holds(body));
+            Self::Xml { tag, texts } => {
+                let is_certain = |body: &ErrorBody| body.is_certain_xml(tag);
+                let is_one_of_them = |content: &str| texts.iter().any(|text| text == content);
+                return read(input, is_certain, |body| {
+                    body.xml(tag).is_some_and(is_one_of_them)
+                });
             }
             Self::Path(pattern) => outcome
                 .request()
@@ -347,12 +351,12 @@ impl Test {
     /// Returns `true` if it may hold for a success whose body is not read.
     fn may_hold_for_success(&self) -> bool {
         match self {
-            Self::Outcome(kind) => *kind == ResultKind::Ok,
+            Self::Success(wanted) => *wanted,
             Self::Status(ranges) => ranges.iter().any(|range| *range.start() < 400),
             Self::Retryable(wanted) => !wanted,
             #[cfg(feature = "json")]
-            Self::Code(_) | Self::Json(_) => false,
-            Self::Error(_) | Self::Message(_) | Self::Xml(_) | Self::Function(_) => false,
+            Self::Code(_) | Self::Json { .. } => false,
+            Self::Error(_) | Self::Message(_) | Self::Xml { .. } | Self::Function(_) => false,
             Self::Any(conditions) => conditions.iter().any(Condition::may_hold_for_success),
             Self::All(conditions) => conditions.iter().all(Condition::may_hold_for_success),
             // What it negates may be undecided for a success, or not hold for it.

@@ -1,11 +1,11 @@
 //! Conditions on the content of a response: a part of a header, a location in a JSON body, an element of an XML one.
 
 use super::{Condition, Test, Value, ValueTest};
+#[cfg(feature = "json")]
 use crate::error_body::ReadBody;
 use http::HeaderName;
-use http_retry_core::policy::ErrorBody;
 #[cfg(feature = "json")]
-use http_retry_core::policy::Pointer;
+use http_retry_core::policy::{ErrorBody, Pointer};
 use http_retry_core::reading::OutcomeExt;
 use http_retry_core::{ConfigError, Outcome};
 
@@ -58,38 +58,15 @@ impl UsageTest {
     }
 }
 
-/// A test of a JSON body: a location has a value.
+/// Returns `true` if a JSON body has such a value at a location.
 #[cfg(feature = "json")]
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct JsonTest {
-    pub(crate) pointer: Pointer,
-    pub(crate) wanted: ValueTest,
-}
-
-#[cfg(feature = "json")]
-impl JsonTest {
-    pub(super) fn holds(&self, body: &ErrorBody) -> bool {
-        let same = |one: &str, other: &str| one == other;
-        body.at(&self.pointer).iter().any(|value| match value {
-            Some(scalar) => self.wanted.holds(scalar, same),
-            // A list, an object or a text that is too long has no value to compare, but it is present.
-            None => self.wanted == ValueTest::Present,
-        })
-    }
-}
-
-/// A test of an XML error: the text of an element is one of these.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct XmlTest {
-    pub(crate) tag: String,
-    pub(crate) texts: Vec<String>,
-}
-
-impl XmlTest {
-    pub(super) fn holds(&self, body: &ErrorBody) -> bool {
-        let content = body.xml(&self.tag);
-        content.is_some_and(|content| self.texts.iter().any(|text| text == content))
-    }
+pub(super) fn has_at(body: &ErrorBody, pointer: &Pointer, wanted: &ValueTest) -> bool {
+    let same = |one: &str, other: &str| one == other;
+    body.at(pointer).iter().any(|value| match value {
+        Some(scalar) => wanted.holds(scalar, same),
+        // A list, an object or a text that is too long has no value to compare, but it is present.
+        None => *wanted == ValueTest::Present,
+    })
 }
 
 impl Condition {
@@ -202,15 +179,15 @@ impl Condition {
     #[cfg(feature = "json")]
     pub fn json(pointer: &str, value: impl Into<Value>) -> Result<Self, ConfigError> {
         let Value(wanted) = value.into();
-        let pointer_read = Pointer::parse(pointer)?;
+        let parsed = Pointer::parse(pointer)?;
         if wanted.is_empty() {
             return Err(ConfigError::new("json", pointer, NOTHING));
         }
         // A number counts as the service writes it, and so does a text of the same digits.
-        Ok(Self::of(Test::Json(JsonTest {
-            pointer: pointer_read,
+        Ok(Self::of(Test::Json {
+            pointer: parsed,
             wanted,
-        })))
+        }))
     }
 
     /// Holds if the first element of this name in an XML error body has one of these texts, as
@@ -235,7 +212,7 @@ impl Condition {
         if tag.is_empty() || texts.is_empty() {
             Err(ConfigError::new("xml", tag, NOTHING))
         } else {
-            Ok(Self::of(Test::Xml(XmlTest { tag, texts })))
+            Ok(Self::of(Test::Xml { tag, texts }))
         }
     }
 }

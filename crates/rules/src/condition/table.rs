@@ -61,7 +61,7 @@ impl Condition {
         let tests = self.tests().into_iter();
         let pointers = tests.filter_map(|test| match test {
             #[cfg(feature = "json")]
-            Test::Json(test) => Some(test.pointer.clone()),
+            Test::Json { pointer, .. } => Some(pointer.clone()),
             _ => None,
         });
         pointers.collect()
@@ -72,8 +72,8 @@ impl Condition {
     pub fn reads_body(&self) -> bool {
         self.tests().into_iter().any(|test| match test {
             #[cfg(feature = "json")]
-            Test::Json(_) | Test::Code(_) => true,
-            Test::Xml(_) | Test::Message(_) | Test::Function(_) => true,
+            Test::Json { .. } | Test::Code(_) => true,
+            Test::Xml { .. } | Test::Message(_) | Test::Function(_) => true,
             _ => false,
         })
     }
@@ -98,7 +98,7 @@ impl Condition {
                 Test::Attempt(_)
                     | Test::Retryable(_)
                     | Test::Idempotent(_)
-                    | Test::Outcome(_)
+                    | Test::Success(_)
                     | Test::Error(_)
             )
         })

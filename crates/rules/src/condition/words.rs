@@ -1,7 +1,7 @@
 //! Conditions as text for people. The values that headers and bodies are compared with are left out, since they can be
 //! secrets.
 
-use super::{Condition, ErrorGroup, ResultKind, Test};
+use super::{Condition, ErrorGroup, Test};
 use http_retry_core::reading::joined;
 use std::fmt::{self, Display};
 
@@ -29,8 +29,8 @@ impl Display for Condition {
 impl Display for Test {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Outcome(ResultKind::Ok) => f.write_str("a success"),
-            Self::Outcome(ResultKind::Error) => f.write_str("no success"),
+            Self::Success(true) => f.write_str("a success"),
+            Self::Success(false) => f.write_str("no success"),
             Self::Status(ranges) => {
                 f.write_str("status ")?;
                 let ranges: Vec<String> = ranges
@@ -58,8 +58,8 @@ impl Display for Test {
             },
             Self::Usage(_) => f.write_str("a used-up quota in headers"),
             #[cfg(feature = "json")]
-            Self::Json(_) => f.write_str("a place in a JSON body"),
-            Self::Xml(_) => f.write_str("an element of an XML body"),
+            Self::Json { .. } => f.write_str("a place in a JSON body"),
+            Self::Xml { .. } => f.write_str("an element of an XML body"),
             Self::Path(pattern) => write!(f, "path {}", pattern.escape_debug()),
             Self::Keyed => f.write_str("an idempotency key"),
             Self::Method(method) => write!(f, "method {method}"),

@@ -100,7 +100,7 @@ impl<'a> Keys<'a> {
 }
 
 /// A key, which is copied only if it has escapes.
-struct Key;
+pub(super) struct Key;
 
 impl<'de> DeserializeSeed<'de> for Key {
     type Value = Cow<'de, str>;

@@ -1,6 +1,6 @@
 //! The walk over a JSON text that fills a [`Content`] and keeps nothing else. The key of a value gives its meaning.
 
-use super::unambiguous::is_unambiguous;
+use super::unambiguous::{Key, is_unambiguous};
 use crate::error_body::{Content, FieldTimes, work};
 use http_retry_core::policy::Unit;
 use http_retry_core::reading::RetryTime;
@@ -48,6 +48,17 @@ impl<'a> ValueVisitor<'a> {
             role,
             nesting: self.nesting,
         }
+    }
+
+    /// Reads a key of this object, and returns the role of its value.
+    fn key(&mut self, key: &str) -> KeyRole {
+        // At each key: some APIs send `"error": {}` with a success.
+        self.content.is_error |= self.role.top_error;
+        if is_exception(key) && !self.role.echo {
+            self.content.add_label(key);
+            self.content.is_error |= self.role.top;
+        }
+        role_of(key, self.role)
     }
 
     fn text(&mut self, text: &str) {
@@ -164,40 +175,11 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-        while let Some(role) = map.next_key_seed(KeyVisitor(self.inner(self.role)))? {
+        while let Some(key) = map.next_key_seed(Key)? {
+            let role = self.key(&key);
             map.next_value_seed(self.inner(role))?;
         }
         Ok(())
-    }
-}
-
-/// The key of an object that is about to be read; its value's role is what it gives.
-struct KeyVisitor<'a>(ValueVisitor<'a>);
-
-impl<'de> DeserializeSeed<'de> for KeyVisitor<'_> {
-    type Value = KeyRole;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<KeyRole, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl Visitor<'_> for KeyVisitor<'_> {
-    type Value = KeyRole;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
-
-    fn visit_str<E: Error>(self, key: &str) -> Result<KeyRole, E> {
-        let Self(ValueVisitor { content, role, .. }) = self;
-        // At each key: some APIs send `"error": {}` with a success.
-        content.is_error |= role.top_error;
-        if is_exception(key) && !role.echo {
-            content.add_label(key);
-            content.is_error |= role.top;
-        }
-        Ok(role_of(key, role))
     }
 }
 
