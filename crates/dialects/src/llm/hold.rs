@@ -93,7 +93,7 @@ impl StreamHolder for HoldStreams {
         let stream = kind.is_some_and(|kind| kind.eq_ignore_ascii_case("text/event-stream"));
         let held = stream && outcome.class() == Class::Success;
         (held && !headers.contains_key(CONTENT_ENCODING))
-            .then(|| Box::new(StreamPeek(Peek::new())) as Box<dyn BodyProbe>)
+            .then(|| Box::new(Peek::new()) as Box<dyn BodyProbe>)
     }
 
     fn first_event_timeout(&self) -> Option<Duration> {
@@ -101,11 +101,9 @@ impl StreamHolder for HoldStreams {
     }
 }
 
-struct StreamPeek(Peek);
-
-impl BodyProbe for StreamPeek {
+impl BodyProbe for Peek {
     fn push(&mut self, data: &[u8]) -> ControlFlow<()> {
-        match self.0.feed(data) {
+        match self.feed(data) {
             Peeked::Hold => ControlFlow::Continue(()),
             _ => ControlFlow::Break(()),
         }
@@ -114,8 +112,8 @@ impl BodyProbe for StreamPeek {
     fn verdict(&mut self, looked: Inspected) -> Option<Verdict> {
         let seen = match looked {
             Inspected::TimeIsUp => return Some(failure(Reason::Timeout)),
-            Inspected::AtTheEnd | Inspected::AtAnError => self.0.end(),
-            _ => self.0.feed(&[]),
+            Inspected::AtTheEnd | Inspected::AtAnError => self.end(),
+            _ => self.feed(&[]),
         };
         match seen {
             Peeked::Hold | Peeked::Output => None,

@@ -124,11 +124,7 @@ impl Rewrite for Truncation {
             }
             let cut = cut(body, keep, share)?;
             fix_headers(headers, cut.body.len());
-            Some(Rewritten {
-                body: cut.body,
-                before: cut.chars_before,
-                after: cut.chars_after,
-            })
+            Some(cut)
         }))
     }
 }
@@ -166,22 +162,11 @@ enum Keep {
     Ends,
 }
 
-/// A request body with one text cut.
-///
-/// It has no `Debug`, so that no prompt gets into a log by accident.
-struct Cut {
-    /// The whole body, ready to send.
-    body: Vec<u8>,
-    /// Characters of the text before the cut.
-    chars_before: usize,
-    /// Characters of the text after the cut: at least 1, and fewer than before.
-    chars_after: usize,
-}
-
 /// The largest body that is cut; larger ones are left alone.
 const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 
-/// Cuts the longest text that may be cut to `share` of its characters; if several are equally long, the first of them.
+/// Cuts the longest text that may be cut to `share` of its characters, at least 1 and fewer than before; if several are
+/// equally long, the first of them.
 ///
 /// Texts of a user or a tool, and earlier texts of the assistant, may be cut. Never cut are texts of the system or
 /// developer, the arguments of a tool call, thinking, images and other data, and the assistant's turn at the end of the
@@ -190,20 +175,20 @@ const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 /// Returns `None` if nothing can be cut: no such text has two characters, the body is not JSON in UTF-8 or is larger
 /// than 64 MiB, or an object repeats a member that decides what may be cut (it is unknown which of the two the server
 /// reads). A text with an unpaired surrogate is never cut.
-fn cut(body: &[u8], keep: Keep, share: Fraction) -> Option<Cut> {
+fn cut(body: &[u8], keep: Keep, share: Fraction) -> Option<Rewritten> {
     if body.len() > MAX_BODY_BYTES {
         return None;
     }
     let longest = shapes::longest(Span::of(body)?)?;
-    let chars_after = share.of(longest.chars)?;
-    let (start, end) = removed(longest.text, longest.chars, chars_after, keep)?;
+    let (before, after) = (longest.chars, share.of(longest.chars)?);
+    let (start, end) = removed(longest.text, before, after, keep)?;
     let mut shorter = Vec::with_capacity(body.len());
     shorter.extend_from_slice(body.get(..start)?);
     shorter.extend_from_slice(body.get(end..)?);
-    Some(Cut {
+    Some(Rewritten {
         body: shorter,
-        chars_before: longest.chars,
-        chars_after,
+        before,
+        after,
     })
 }
 

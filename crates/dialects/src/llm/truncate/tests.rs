@@ -7,7 +7,7 @@ mod sizes;
 use super::*;
 use serde_json::{Value, json};
 
-fn cut_of(body: &str) -> Option<Cut> {
+fn cut_of(body: &str) -> Option<Rewritten> {
     cut(body.as_bytes(), Keep::Head, Fraction::default())
 }
 
@@ -15,7 +15,7 @@ fn cut_of(body: &str) -> Option<Cut> {
 fn place(body: &str) -> Option<(String, usize, usize)> {
     let cut = cut_of(body)?;
     let pointer = place::pointer(body.as_bytes(), &cut);
-    Some((pointer, cut.chars_before, cut.chars_after))
+    Some((pointer, cut.before, cut.after))
 }
 
 fn place_in(body: &Value) -> Option<String> {

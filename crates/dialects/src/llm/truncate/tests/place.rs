@@ -23,7 +23,7 @@ const MEMBERS: [&str; 16] = [
 ];
 
 /// The text that is shorter after a cut, as a JSON pointer.
-pub(super) fn pointer(before: &[u8], cut: &Cut) -> String {
+pub(super) fn pointer(before: &[u8], cut: &Rewritten) -> String {
     let (before, after) = (Span::of(before).unwrap(), Span::of(&cut.body).unwrap());
     shorter(before, after).unwrap()
 }

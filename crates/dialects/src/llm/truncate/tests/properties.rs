@@ -120,9 +120,9 @@ proptest! {
             let (mut old, new) = (parse(request.as_bytes()), parse(&cut.body));
             let pointer = place::pointer(request.as_bytes(), &cut);
             let (before, after) = (as_text(&old, &pointer), as_text(&new, &pointer));
-            prop_assert_eq!(before.chars().count(), cut.chars_before);
-            prop_assert_eq!(after.chars().count(), cut.chars_after);
-            prop_assert!(0 < cut.chars_after && cut.chars_after < cut.chars_before);
+            prop_assert_eq!(before.chars().count(), cut.before);
+            prop_assert_eq!(after.chars().count(), cut.after);
+            prop_assert!(0 < cut.after && cut.after < cut.before);
             prop_assert!(is_kept(keep, before, after));
             *old.pointer_mut(&pointer).unwrap() = after.into();
             prop_assert_eq!(old, new);

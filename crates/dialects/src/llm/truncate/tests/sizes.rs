@@ -47,6 +47,6 @@ fn the_largest_body_is_64_mib() {
 #[test]
 fn one_long_text_is_cut() {
     let text = "xé\\u0041😀".repeat(100_000);
-    let cut = cut_of(&a_user_says(&text)).map(|cut| (cut.chars_before, cut.chars_after));
+    let cut = cut_of(&a_user_says(&text)).map(|cut| (cut.before, cut.after));
     assert_eq!(cut, Some((400_000, 300_000)));
 }
