@@ -1,6 +1,6 @@
 //! The body of a download that is resumed if it breaks.
 
-use super::download::{Download, Pause, Question, Resend, Sending};
+use super::download::{Download, Question, Resend, Sending};
 use super::exclusive::Exclusive;
 use super::mark::ResumeValidator;
 use super::progress::ResumeProgress;
@@ -35,10 +35,12 @@ pub struct ResumedBody<B> {
     download: Option<Box<Download<B>>>,
 }
 
-enum ResumeState<B> {
+/// The current step of a download.
+pub(super) enum ResumeState<B> {
     Reading(B),
     /// A fleet decides on a resume.
     Asking(Exclusive<Box<Question>>),
+    /// The paid wait before the request for the rest.
     Waiting(Exclusive<Sleep>),
     Sending(Exclusive<Sending<B>>),
     Over,
@@ -80,14 +82,11 @@ impl<B> ResumedBody<B> {
 }
 
 impl<B> ResumeState<B> {
-    fn paused(pause: Pause) -> Self {
-        match pause {
-            Pause::Wait(wait) => Self::waiting(wait),
-            Pause::Ask(question) => Self::Asking(Exclusive::new(question)),
-        }
+    pub(super) fn asking(question: Question) -> Self {
+        Self::Asking(Exclusive::new(Box::new(question)))
     }
 
-    fn waiting(wait: Sleep) -> Self {
+    pub(super) fn waiting(wait: Sleep) -> Self {
         Self::Waiting(Exclusive::new(wait))
     }
 
@@ -199,8 +198,7 @@ where
                 ready!(self.poll_idle(cx));
                 // With all bytes there, a stall before the end of the response loses nothing.
                 if !self.is_whole() {
-                    let pause = self.stalled();
-                    return Poll::Ready(pause.map(ResumeState::paused).map(Step::Enter));
+                    return Poll::Ready(self.stalled().map(Step::Enter));
                 }
                 None
             }
@@ -213,14 +211,14 @@ where
     }
 
     fn read(&mut self, frame: Option<Result<Frame<Bytes>, B::Error>>) -> Result<Step<B>, BoxError> {
-        let pause = match frame {
+        let next = match frame {
             Some(Ok(frame)) => return self.read_frame(frame),
             // An error after the last byte loses nothing.
             None | Some(Err(_)) if self.is_whole() => return Ok(Step::Enter(ResumeState::Over)),
             None => self.ended(),
             Some(Err(error)) => self.failed(error.into()),
         };
-        pause.map(ResumeState::paused).map(Step::Enter)
+        next.map(Step::Enter)
     }
 
     fn read_frame(&mut self, frame: Frame<Bytes>) -> Result<Step<B>, BoxError> {

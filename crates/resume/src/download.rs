@@ -2,7 +2,7 @@
 
 mod payment;
 
-pub(super) use payment::{Pause, Question};
+pub(super) use payment::Question;
 
 use super::exclusive::Exclusive;
 use super::idle_timer::IdleTimer;

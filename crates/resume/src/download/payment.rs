@@ -2,6 +2,7 @@
 //! end.
 
 use super::{BodyBreak, Download};
+use crate::body::ResumeState;
 use crate::terms::{Payment, Refused};
 use http_retry_core::budget::PaidRetry;
 use http_retry_core::policy::ResumeFailure;
@@ -16,14 +17,6 @@ use std::time::Duration;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// The pause before the request for the rest.
-pub(crate) enum Pause {
-    /// A paid wait.
-    Wait(Sleep),
-    /// A wait for the decision of a fleet.
-    Ask(Box<Question>),
-}
-
 /// A resume that awaits the decision of a fleet.
 pub(crate) struct Question {
     answer: Pin<Box<dyn Future<Output = Option<PaidRetry>> + Send>>,
@@ -35,19 +28,19 @@ pub(crate) struct Question {
 
 impl<B> Download<B> {
     /// Plans a resume of a body that ended early.
-    pub(crate) fn ended(&mut self) -> Result<Pause, BoxError> {
+    pub(crate) fn ended(&mut self) -> Result<ResumeState<B>, BoxError> {
         let outcome = Outcome::error(ErrorKind::Incomplete);
         self.plan_resume(outcome, None)
     }
 
     /// Plans a resume of a body that stalled.
-    pub(crate) fn stalled(&mut self) -> Result<Pause, BoxError> {
+    pub(crate) fn stalled(&mut self) -> Result<ResumeState<B>, BoxError> {
         let outcome = Outcome::error(ErrorKind::Timeout);
         self.plan_resume(outcome, None)
     }
 
     /// Plans a resume of a body that failed.
-    pub(crate) fn failed(&mut self, error: BoxError) -> Result<Pause, BoxError> {
+    pub(crate) fn failed(&mut self, error: BoxError) -> Result<ResumeState<B>, BoxError> {
         let outcome = self.sender.get().outcome(self.terms.policy(), &*error);
         self.plan_resume(outcome, Some(error))
     }
@@ -72,7 +65,7 @@ impl<B> Download<B> {
         &mut self,
         outcome: Outcome<'static>,
         error: Option<BoxError>,
-    ) -> Result<Pause, BoxError> {
+    ) -> Result<ResumeState<B>, BoxError> {
         // The rest would be requested from the first service, which did not send the start.
         if self.is_from_elsewhere {
             return Err(self.fail(ResumeFailure::Changed, error));
@@ -89,11 +82,8 @@ impl<B> Download<B> {
                 self.stopped_by = by;
                 Err(self.fail(ResumeFailure::Stopped(why), error))
             }
-            Ok(Payment::Paid(paid)) => Ok(Pause::Wait(self.apply(paid, at))),
-            Ok(Payment::Pending(answer)) => {
-                let question = Question { answer, at, error };
-                Ok(Pause::Ask(Box::new(question)))
-            }
+            Ok(Payment::Paid(paid)) => Ok(ResumeState::waiting(self.apply(paid, at))),
+            Ok(Payment::Pending(answer)) => Ok(ResumeState::asking(Question { answer, at, error })),
         }
     }
 
