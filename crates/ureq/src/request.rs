@@ -28,6 +28,8 @@ enum RequestBody<'b> {
 /// A body, and the start of it that was read.
 struct Recording<'b> {
     start: Vec<u8>,
+    /// The number of bytes of the start that the present attempt has read again.
+    at: usize,
     rest: Box<dyn Read + 'b>,
     limit: usize,
     /// The number of bytes that its headers announce.
@@ -43,6 +45,12 @@ struct Recording<'b> {
 }
 
 impl Recording<'_> {
+    /// Returns the body from its beginning, for another attempt.
+    fn again(&mut self) -> &mut Self {
+        self.at = 0;
+        self
+    }
+
     /// Returns `true` if all of the body was read. ureq does not read on after the announced bytes.
     fn is_over(&self) -> bool {
         self.has_ended || self.length.is_some_and(|length| self.read >= length)
@@ -78,18 +86,12 @@ impl Recording<'_> {
     }
 }
 
-/// One attempt's way through a recording.
-struct Replay<'r, 'b> {
-    recording: &'r mut Recording<'b>,
-    at: usize,
-}
-
-impl Read for Replay<'_, '_> {
+impl Read for Recording<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let start = self.recording.start.get(self.at..);
+        let start = self.start.get(self.at..);
         let Some(again) = start.filter(|again| !again.is_empty()) else {
-            let read = self.recording.read_on(buf)?;
-            self.at = self.recording.start.len();
+            let read = self.read_on(buf)?;
+            self.at = self.start.len();
             return Ok(read);
         };
         let read = again.len().min(buf.len());
@@ -118,6 +120,7 @@ impl<'b> ReplayableRequest<'b> {
                     |length| usize::try_from(length).map_or(true, |length: usize| length > limit);
                 RequestBody::Recorded(Recording {
                     start: Vec::new(),
+                    at: 0,
                     rest: Box::new(body.into_reader()),
                     // One that will be lost is not recorded at all.
                     limit: match framing {
@@ -193,8 +196,7 @@ impl<'b> ReplayableRequest<'b> {
                 limit,
             ),
             RequestBody::Recorded(recording) => {
-                let mut replay = Replay { recording, at: 0 };
-                let body = SendBody::from_reader(&mut replay);
+                let body = SendBody::from_reader(recording.again());
                 run(agent, Request::from_parts(parts, body), settings, limit)
             }
             RequestBody::Once(body) => {
@@ -223,7 +225,8 @@ impl<'b> ReplayableRequest<'b> {
             return None;
         };
         let mut bytes = Vec::new();
-        Replay { recording, at: 0 }
+        recording
+            .again()
             .take(u64::try_from(self.recorded_limit).ok()?)
             .read_to_end(&mut bytes)
             .ok()?;
