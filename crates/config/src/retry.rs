@@ -202,7 +202,7 @@ pub(super) struct RetryBlock(pub(super) Box<Retry>);
 leaf! {
     /// The name of a policy in the place of a block.
     UsedName(Name) = |value| match value {
-        Value::Text(text) => Ok(Name::try_from(text.clone())?),
+        Value::Text(_) => Name::try_from(value.clone()),
         Value::Null => Err(
             "has nothing in it: write {max_attempts: 3}, or the name of a preset".to_owned()
         ),

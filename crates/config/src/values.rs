@@ -183,6 +183,12 @@ leaf! {
         size.ok_or_else(|| format!("{value} is not a size: write 512KiB, 2MiB or a number of bytes"))
     };
 
+    /// A text that is a name.
+    Name(Arc<str>) = |value| {
+        let name = text(value)?;
+        shown::not_a_name(name).map_or(Ok(name.into()), |cause| Err(cause.to_owned()))
+    };
+
     /// An HTTP method.
     MethodName(Method) = |value| {
         let upper = text(value)?.to_ascii_uppercase();
@@ -304,19 +310,6 @@ fn size(text: &str) -> Option<usize> {
         _ => return None,
     };
     number.checked_mul(factor)
-}
-
-/// A text that is a name.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-pub(super) struct Name(pub(super) Arc<str>);
-
-impl TryFrom<String> for Name {
-    type Error = &'static str;
-
-    fn try_from(name: String) -> Result<Self, &'static str> {
-        shown::not_a_name(&name).map_or(Ok(Self(name.into())), Err)
-    }
 }
 
 /// Texts to look for; one is enough.
