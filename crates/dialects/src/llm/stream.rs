@@ -9,7 +9,6 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
-use frame::Frame;
 use reader::{Reader, StreamItem};
 
 /// The state after some more bytes were inspected.
@@ -93,7 +92,7 @@ impl Peek {
     }
 
     fn interpret(&mut self, piece: &StreamItem) -> Option<Peeked> {
-        let frame = match piece {
+        let seen = match piece {
             StreamItem::Event { name, data } => {
                 work::add(data.as_bytes());
                 frame::judge(name, data)
@@ -102,13 +101,9 @@ impl Peek {
                 work::add(body.as_bytes());
                 frame::judge_body(body)
             }
-            StreamItem::Alien => Frame::Output,
+            StreamItem::Alien => Peeked::Output,
         };
-        match frame {
-            Frame::Quiet => None,
-            Frame::Output => Some(Peeked::Output),
-            Frame::Error(error) => Some(Peeked::Error(error)),
-        }
+        Some(seen).filter(|seen| *seen != Peeked::Hold)
     }
 }
 

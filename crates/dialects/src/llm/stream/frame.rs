@@ -1,17 +1,7 @@
 //! The kind of one event of a stream: an error, output, or neither.
 
+use super::Peeked;
 use serde_json::{Map, Value, json};
-
-/// The meaning of an event for bytes that are held back.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Frame {
-    /// No output yet: a keep-alive, or a beginning.
-    Quiet,
-    /// A part of the output, its end, or something unknown, since the hold must end at some point.
-    Output,
-    /// An error, in the form of an error body.
-    Error(Vec<u8>),
-}
 
 /// The last event of OpenAI and compatible APIs.
 pub(super) const DONE: &str = "[DONE]";
@@ -19,11 +9,12 @@ pub(super) const DONE: &str = "[DONE]";
 const KEEP_ALIVES: [&str; 5] = ["ping", "keepalive", "keep-alive", "keep_alive", "heartbeat"];
 const ERROR: &str = "error";
 
-/// Judges an event of a stream.
-pub(super) fn judge(name: &str, data: &str) -> Frame {
+/// Judges an event of a stream: a keep-alive or a beginning is held, and what is unknown is output, since the hold must
+/// end at some point.
+pub(super) fn judge(name: &str, data: &str) -> Peeked {
     let text = data.trim();
     match serde_json::from_str::<Value>(text) {
-        Ok(Value::Array(elements)) => elements.first().map_or(Frame::Output, |first| {
+        Ok(Value::Array(elements)) => elements.first().map_or(Peeked::Output, |first| {
             judge_value(name, first, &first.to_string())
         }),
         Ok(value) => judge_value(name, &value, text),
@@ -32,39 +23,39 @@ pub(super) fn judge(name: &str, data: &str) -> Frame {
 }
 
 /// Judges a JSON body that was sent instead of a stream: an error, or else output.
-pub(super) fn judge_body(body: &str) -> Frame {
+pub(super) fn judge_body(body: &str) -> Peeked {
     match judge("", body) {
-        Frame::Error(error) => Frame::Error(error),
-        _ => Frame::Output,
+        Peeked::Error(error) => Peeked::Error(error),
+        _ => Peeked::Output,
     }
 }
 
-fn judge_value(name: &str, value: &Value, text: &str) -> Frame {
+fn judge_value(name: &str, value: &Value, text: &str) -> Peeked {
     let Value::Object(members) = value else {
         return judge_text(name, text);
     };
     if let Some(error) = find_error(name, members, text) {
-        return Frame::Error(error);
+        return Peeked::Error(error);
     }
     let kind = kind(name, value);
     let keep_alive = KEEP_ALIVES.contains(&kind) || KEEP_ALIVES.contains(&name);
     if keep_alive || is_quiet(kind, value) {
-        Frame::Quiet
+        Peeked::Hold
     } else {
-        Frame::Output
+        Peeked::Output
     }
 }
 
 /// Judges data that is not a JSON object.
-fn judge_text(name: &str, text: &str) -> Frame {
+fn judge_text(name: &str, text: &str) -> Peeked {
     if name == ERROR {
-        return Frame::Error(text_error(text));
+        return Peeked::Error(text_error(text));
     }
     let empty = text.is_empty() && matches!(name, "" | "message");
     if empty || KEEP_ALIVES.contains(&name) {
-        Frame::Quiet
+        Peeked::Hold
     } else {
-        Frame::Output
+        Peeked::Output
     }
 }
 
