@@ -7,7 +7,7 @@ pub(super) use payment::Question;
 use super::exclusive::Exclusive;
 use super::idle_timer::IdleTimer;
 use super::interrupted::Interrupted;
-use super::mark::{RangeCheck, ResumeValidator};
+use super::mark::ResumeValidator;
 use super::overlap::Overlap;
 use super::progress::ResumeProgress;
 use super::terms::DownloadTerms;
@@ -262,9 +262,9 @@ impl<B> Download<B> {
             .validator
             .check(self.received, head.status, &head.headers)
         {
-            RangeCheck::Go { skip } => skip,
-            RangeCheck::Done => return Ok(None),
-            RangeCheck::No(why) => {
+            Ok(Some(skip)) => skip,
+            Ok(None) => return Ok(None),
+            Err(why) => {
                 let error = self.interrupt(why);
                 return Err(error.with_status(head.status).into());
             }

@@ -43,18 +43,6 @@ struct FirstHead {
     headers: HeaderMap,
 }
 
-/// The verdict on a response to the request for the rest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RangeCheck {
-    /// Read on, and skip this many bytes; the last of them were handed out before.
-    Go {
-        skip: u64,
-    },
-    /// Nothing is left to read.
-    Done,
-    No(ResumeFailure),
-}
-
 const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 
 /// The headers that must be equal if there is no validator. The `Date` is not among them: it differs each time.
@@ -133,31 +121,31 @@ impl ResumeValidator {
         plain && range && put(IF_RANGE, value.clone())
     }
 
-    /// Judges a response to that request.
+    /// Checks a response to that request. Returns the number of bytes to skip, of which the last were handed out before,
+    /// or `None` if nothing is left to read.
     pub(crate) fn check(
         &self,
         received: u64,
         status: StatusCode,
         headers: &HeaderMap,
-    ) -> RangeCheck {
-        if let Validator::Nothing(first) = &self.validator {
-            return self.check_restart(first, received, status, headers);
-        }
-        match status {
-            StatusCode::PARTIAL_CONTENT => self.check_rest(received, headers),
-            StatusCode::OK => self.check_whole(received, headers),
+    ) -> Result<Option<u64>, ResumeFailure> {
+        let skip = match (&self.validator, status) {
+            (Validator::Nothing(first), _) => self.check_restart(first, received, status, headers),
+            (_, StatusCode::PARTIAL_CONTENT) => self.check_rest(received, headers),
+            (_, StatusCode::OK) => self.check_whole(received, headers),
             // A safeguard only: a download that has all of its bytes sends no further request.
-            StatusCode::RANGE_NOT_SATISFIABLE if self.is_complete(received, headers) => {
-                RangeCheck::Done
+            (_, StatusCode::RANGE_NOT_SATISFIABLE) if self.is_complete(received, headers) => {
+                return Ok(None);
             }
-            StatusCode::PRECONDITION_FAILED | StatusCode::RANGE_NOT_SATISFIABLE => {
-                RangeCheck::No(ResumeFailure::Changed)
+            (_, StatusCode::PRECONDITION_FAILED | StatusCode::RANGE_NOT_SATISFIABLE) => {
+                Err(ResumeFailure::Changed)
             }
-            _ => RangeCheck::No(ResumeFailure::HeadFailed),
-        }
+            _ => Err(ResumeFailure::HeadFailed),
+        };
+        skip.map(Some)
     }
 
-    fn check_rest(&self, received: u64, headers: &HeaderMap) -> RangeCheck {
+    fn check_rest(&self, received: u64, headers: &HeaderMap) -> Result<u64, ResumeFailure> {
         let rest = ContentRange {
             first: self.rest_start(received),
             ..self.range
@@ -169,33 +157,31 @@ impl ResumeValidator {
             !has_length(headers) || announced == Some(expected)
         };
         match () {
-            () if !is_unencoded(headers) => RangeCheck::No(ResumeFailure::Encoded),
-            () if !self.validator.holds(headers) => RangeCheck::No(ResumeFailure::Changed),
+            () if !is_unencoded(headers) => Err(ResumeFailure::Encoded),
+            () if !self.validator.holds(headers) => Err(ResumeFailure::Changed),
             () if is_multipart(headers)
                 || content_range(headers) != Some(rest)
                 || !length_fits() =>
             {
-                RangeCheck::No(ResumeFailure::WrongRange)
+                Err(ResumeFailure::WrongRange)
             }
-            () => RangeCheck::Go {
-                skip: overlap(received),
-            },
+            () => Ok(overlap(received)),
         }
     }
 
     /// Checks the whole file, sent again instead of its rest. Only a strong tag proves that it has the same bytes,
     /// unless none were handed out.
-    fn check_whole(&self, received: u64, headers: &HeaderMap) -> RangeCheck {
+    fn check_whole(&self, received: u64, headers: &HeaderMap) -> Result<u64, ResumeFailure> {
         let is_restart =
             received == 0 && self.range.first == 0 && self.length() == self.range.total;
         let has_same_bytes = matches!(self.validator, Validator::Tag(_)) || is_restart;
         match () {
-            () if !self.validator.holds(headers) => RangeCheck::No(ResumeFailure::Changed),
-            () if !is_unencoded(headers) => RangeCheck::No(ResumeFailure::Encoded),
-            () if has_same_bytes && length(headers) == Some(self.range.total) => RangeCheck::Go {
-                skip: self.range.first.saturating_add(received),
-            },
-            () => RangeCheck::No(ResumeFailure::RangeIgnored),
+            () if !self.validator.holds(headers) => Err(ResumeFailure::Changed),
+            () if !is_unencoded(headers) => Err(ResumeFailure::Encoded),
+            () if has_same_bytes && length(headers) == Some(self.range.total) => {
+                Ok(self.range.first.saturating_add(received))
+            }
+            () => Err(ResumeFailure::RangeIgnored),
         }
     }
 
@@ -207,7 +193,7 @@ impl ResumeValidator {
         received: u64,
         status: StatusCode,
         headers: &HeaderMap,
-    ) -> RangeCheck {
+    ) -> Result<u64, ResumeFailure> {
         let has_same_head = || {
             let mut names = COMPARED_HEADERS.iter();
             names.all(|name| headers.get_all(name) == first.headers.get_all(name))
@@ -215,16 +201,16 @@ impl ResumeValidator {
         match () {
             () if status != first.status => {
                 if status.is_success() {
-                    RangeCheck::No(ResumeFailure::Changed)
+                    Err(ResumeFailure::Changed)
                 } else {
-                    RangeCheck::No(ResumeFailure::HeadFailed)
+                    Err(ResumeFailure::HeadFailed)
                 }
             }
-            () if !is_unencoded(headers) => RangeCheck::No(ResumeFailure::Encoded),
+            () if !is_unencoded(headers) => Err(ResumeFailure::Encoded),
             () if received > 0 || length(headers) != Some(self.length()) || !has_same_head() => {
-                RangeCheck::No(ResumeFailure::Changed)
+                Err(ResumeFailure::Changed)
             }
-            () => RangeCheck::Go { skip: 0 },
+            () => Ok(0),
         }
     }
 

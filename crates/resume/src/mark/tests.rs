@@ -67,9 +67,9 @@ fn check(validator: &ResumeValidator, received: u64, table: &str) {
     for [status, response, wanted] in rows(table) {
         let verdict = match validator.check(received, status.parse().unwrap(), &headers(&response))
         {
-            RangeCheck::Go { skip } => format!("go {skip}"),
-            RangeCheck::Done => "done".to_owned(),
-            RangeCheck::No(why) => why.to_string(),
+            Ok(Some(skip)) => format!("go {skip}"),
+            Ok(None) => "done".to_owned(),
+            Err(why) => why.to_string(),
         };
         assert_eq!(verdict, wanted, "{received} {status} {response}");
     }
