@@ -13,7 +13,6 @@ mod tests;
 pub(super) use message::{BudgetReply, BudgetReport};
 
 use super::names::BudgetKeys;
-use super::observers::Step;
 use super::shared::{Membership, Shared};
 use super::status::PeerStatus;
 use super::task::{self, FleetTask, NextAction, idle};
@@ -58,7 +57,7 @@ impl BudgetTask {
             let change = self.link.timed_out(self.membership.runtime.moment());
             self.membership.record(change, None);
         };
-        self.replied(self.membership.ask(Step::Budget, reply, timed_out).await);
+        self.replied(self.membership.ask("budget", reply, timed_out).await);
     }
 
     fn replied(&self, reply: Result<BudgetReply, LeaveReason>) {

@@ -25,7 +25,6 @@ mod tests;
 pub(super) use message::{GateNotice, GateReply, GateReport};
 
 use super::names::GateKeys;
-use super::observers::Step;
 use super::shared::{Membership, Shared};
 use super::status::{FleetChange, PeerStatus};
 use super::store::Subscriber;
@@ -92,7 +91,7 @@ impl GateTask {
         let subscriber: Arc<dyn Subscriber> = Arc::clone(subscription) as _;
         let granted = shared.store.subscribe(&self.keys, &subscriber).await;
         self.membership
-            .measure(Step::Listen, begun, granted.err(), false);
+            .measure("listen", begun, granted.err(), false);
         match granted {
             Ok(()) if subscription.is_live() => self.link.set_subscribed(runtime.moment(), true),
             // The loss is counted already.
@@ -138,7 +137,7 @@ impl GateTask {
     async fn send(&self, report: &GateReport) {
         let reply = self.membership.shared.store.step_gate(&self.keys, report);
         let timed_out = || self.leave(LeaveReason::Timeout);
-        self.replied(self.membership.ask(Step::Gate, reply, timed_out).await);
+        self.replied(self.membership.ask("gate", reply, timed_out).await);
     }
 
     fn replied(&self, reply: Result<GateReply, LeaveReason>) {

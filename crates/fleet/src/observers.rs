@@ -11,15 +11,6 @@ pub(super) struct FleetObservers(Mutex<Vec<AdapterObservers>>);
 
 type AdapterObservers = Weak<[Arc<dyn Observer>]>;
 
-/// The purpose of a command to the store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
-    Budget,
-    Gate,
-    /// A subscription to a gate's channel.
-    Listen,
-}
-
 impl FleetObservers {
     pub(super) fn add(&self, observers: &Arc<[Arc<dyn Observer>]>) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -60,15 +51,15 @@ impl FleetObservers {
     }
 }
 
-/// Counts a command that has ended, and measures its time. `failed` is `None` if the store replied; `late` if that was
-/// after the time limit.
+/// Counts a command that has ended, under the label of its step, and measures its time. `failed` is `None` if the store
+/// replied; `late` if that was after the time limit.
 #[cfg(feature = "metrics")]
-pub(super) fn measure_command(step: Step, took: Duration, failed: Option<LeaveReason>, late: bool) {
-    let step = match step {
-        Step::Budget => "budget",
-        Step::Gate => "gate",
-        Step::Listen => "listen",
-    };
+pub(super) fn measure_command(
+    step: &'static str,
+    took: Duration,
+    failed: Option<LeaveReason>,
+    late: bool,
+) {
     let result = match failed {
         Some(reason) => reason.as_str(),
         None if late => "late",
@@ -80,7 +71,7 @@ pub(super) fn measure_command(step: Step, took: Duration, failed: Option<LeaveRe
 }
 
 #[cfg(not(feature = "metrics"))]
-pub(super) fn measure_command(_: Step, _: Duration, _: Option<LeaveReason>, _: bool) {}
+pub(super) fn measure_command(_: &'static str, _: Duration, _: Option<LeaveReason>, _: bool) {}
 
 #[cfg(feature = "metrics")]
 fn measure(service: &str, change: FleetChange) {

@@ -1,6 +1,6 @@
 //! The state that the tasks of a fleet share. It keeps none of its budgets alive.
 
-use super::observers::{FleetObservers, Step, measure_command};
+use super::observers::{FleetObservers, measure_command};
 use super::schedule::Resubscription;
 use super::status::{FleetChange, FleetStatus, PeerStatus, Presence};
 use super::store::{Reply, Store};
@@ -145,7 +145,7 @@ impl Membership {
     /// too.
     pub(super) async fn ask<T>(
         &self,
-        step: Step,
+        step: &'static str,
         mut reply: Reply<'_, T>,
         timed_out: impl FnOnce(),
     ) -> Result<T, LeaveReason> {
@@ -165,7 +165,7 @@ impl Membership {
     /// Measures a command that was begun at this time.
     pub(super) fn measure(
         &self,
-        step: Step,
+        step: &'static str,
         begun: Duration,
         failed: Option<LeaveReason>,
         late: bool,
