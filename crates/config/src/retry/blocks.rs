@@ -10,9 +10,9 @@ use crate::values::{
     word, words,
 };
 use http::HeaderMap;
-use http_retry_core::RetryPolicyBuilder;
 use http_retry_core::policy::Decimal;
 use http_retry_core::rules::{Failover, ServerDelays};
+use http_retry_core::{self as policies, RetryPolicyBuilder};
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -151,18 +151,17 @@ block! {
     }
 }
 
-/// A range in millionths of the ceiling, and `true` if each delay depends on the one before.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Interval(u64, u64, bool);
-
-words! { Interval:
-    "none" => Interval(1_000_000, 1_000_000, false), "full" => Interval(0, 1_000_000, false),
-    "equal" => Interval(500_000, 1_000_000, false), "decorrelated" => Interval(0, 1_000_000, true);
+words! { policies::Jitter:
+    "none" => Self::Between { min: Decimal::ONE, max: Decimal::ONE },
+    "full" => Self::Between { min: Decimal::ZERO, max: Decimal::ONE },
+    "equal" => Self::Between { min: Decimal::from_micros(500_000), max: Decimal::ONE },
+    "decorrelated" => Self::Decorrelated;
     "" => "\"20%\"", "" => "{min: 0.5, max: 1}"
 }
 
 leaf! {
-    JitterWord(Interval) = |value| match value {
+    /// A word for a range, or a percentage.
+    JitterWord(policies::Jitter) = |value| match value {
         Value::Text(text) if text.ends_with('%') => around(text).ok_or_else(|| {
             format!("{value} is not allowed: must be \"0%\" to \"100%\", in whole numbers")
         }),
@@ -171,11 +170,12 @@ leaf! {
 }
 
 /// Parses a percentage: `20%` is 0.8 to 1.2 times the ceiling.
-fn around(text: &str) -> Option<Interval> {
+fn around(text: &str) -> Option<policies::Jitter> {
     let percent: u32 = text.strip_suffix('%')?.trim().parse().ok()?;
     let part = u64::from(percent).saturating_mul(10_000);
-    let least = 1_000_000_u64.checked_sub(part)?;
-    Some(Interval(least, 1_000_000_u64.saturating_add(part), false))
+    let least = Decimal::from_micros(1_000_000_u64.checked_sub(part)?);
+    let most = Decimal::from_micros(1_000_000_u64.saturating_add(part));
+    Some(policies::Jitter::between(least, most))
 }
 
 impl From<JitterForm> for Jitter {
@@ -193,15 +193,16 @@ impl From<JitterForm> for Jitter {
                 }
             }
             // A word sets both bounds, so that none of a layer below shows through.
-            MapOr::Other(JitterWord(Interval(least, most, decorrelated))) => {
-                let part = |micros| {
-                    let part = Decimal::from_micros(micros);
-                    spanned(&from, part, part.to_string())
+            MapOr::Other(JitterWord(jitter)) => {
+                let (min, max) = match jitter {
+                    policies::Jitter::Between { min, max } => (min, max),
+                    _ => (Decimal::ZERO, Decimal::ONE),
                 };
+                let is_decorrelated = jitter == policies::Jitter::Decorrelated;
                 Self {
-                    decorrelated: spanned(&from, decorrelated, text),
-                    min: part(least),
-                    max: part(most),
+                    decorrelated: spanned(&from, is_decorrelated, text),
+                    min: spanned(&from, min, min.to_string()),
+                    max: spanned(&from, max, max.to_string()),
                 }
             }
         }
