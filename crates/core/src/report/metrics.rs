@@ -7,6 +7,7 @@ use metrics::{
     SharedString, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge,
     histogram,
 };
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Counts attempts, retries and stops, and measures waits, by service, and the tokens left in each budget; pass it to an
@@ -179,11 +180,13 @@ fn status_label(status: StatusCode) -> SharedString {
 
 impl Observer for MetricsObserver {
     fn on_event(&self, event: &RetryEvent<'_>) {
-        let service = || SharedString::from(event.service.to_owned());
+        // The labels of an event share one copy.
+        let service = || SharedString::from(Arc::<str>::from(event.service));
         match event.kind {
             RetryEventKind::AttemptEnded(attempt) => {
-                let class = attempt.class.as_str();
-                let dialect = attempt.dialect().unwrap_or("none").to_owned();
+                let (service, class) = (service(), attempt.class.as_str());
+                let dialect = attempt.dialect().map(str::to_owned);
+                let dialect = dialect.map_or("none".into(), SharedString::from);
                 let status = match (attempt.status, attempt.error) {
                     (Some(status), _) => status_label(status),
                     (None, Some(error)) => error.as_str().into(),
@@ -191,29 +194,28 @@ impl Observer for MetricsObserver {
                 };
                 counter!(
                     "http_retry_attempts_total",
-                    "service" => service(), "class" => class, "status" => status, "dialect" => dialect
+                    "service" => service.clone(), "class" => class, "status" => status, "dialect" => dialect
                 )
                 .increment(1);
-                histogram!("http_retry_attempt_seconds", "service" => service())
-                    .record(attempt.took);
+                histogram!("http_retry_attempt_seconds", "service" => service).record(attempt.took);
             }
             RetryEventKind::RetryScheduled { delay, source, .. } => {
-                let source = source.as_str();
-                counter!("http_retry_retries_total", "service" => service(), "delay_source" => source)
+                let (service, source) = (service(), source.as_str());
+                counter!("http_retry_retries_total", "service" => service.clone(), "delay_source" => source)
                     .increment(1);
-                histogram!("http_retry_delay_seconds", "service" => service()).record(delay);
+                histogram!("http_retry_delay_seconds", "service" => service).record(delay);
             }
             RetryEventKind::Stopped(report) => {
                 let stop = report.stop.as_str();
-                let budget = report.budget.as_deref();
+                let budget = report.budget.clone().map(SharedString::from);
                 counter!(
                     "http_retry_requests_total",
-                    "service" => service(), "stop" => stop, "budget" => budget.unwrap_or("none").to_owned()
+                    "service" => service(), "stop" => stop, "budget" => budget.clone().unwrap_or("none".into())
                 )
                 .increment(1);
                 if let (Some(tokens), Some(budget)) = (report.tokens_left, budget) {
                     // A gauge takes a duration as its seconds: one for each token, without floats in this crate.
-                    gauge!("http_retry_budget_tokens", "budget" => budget.to_owned())
+                    gauge!("http_retry_budget_tokens", "budget" => budget)
                         .set(Duration::from_micros(tokens.micros()));
                 }
             }
