@@ -340,7 +340,7 @@ impl Spec {
                 .with_service(name, before.as_ref(), value.as_ref());
             spec.size = size.ok()?;
         }
-        let fits = spec.size.checked().is_ok();
+        let fits = spec.size.check().is_ok();
         (fits && problems.is_empty()).then_some(spec)
     }
 }

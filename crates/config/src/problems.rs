@@ -104,11 +104,13 @@ impl Error for ConfigErrors {}
 ///
 /// Every value that is read has one and few are shown, so the text is made only then.
 #[derive(Debug, Clone, Default)]
-pub(super) enum Path<'a> {
-    #[default]
-    Document,
-    Key(Arc<Self>, &'a str),
-    Item(Arc<Self>, usize),
+pub(super) struct Path<'a>(Option<Arc<Step<'a>>>);
+
+/// The end of a path, below the document.
+#[derive(Debug)]
+enum Step<'a> {
+    Key(Path<'a>, &'a str),
+    Item(Path<'a>, usize),
     /// A whole path, as it is shown.
     Shown(Arc<str>),
 }
@@ -118,17 +120,17 @@ impl<'a> Path<'a> {
     where
         'a: 'b,
     {
-        Path::Key(Arc::new(self.clone()), key)
+        Path(Some(Arc::new(Step::Key(self.clone(), key))))
     }
 
     pub(super) fn item(&self, index: usize) -> Self {
-        Self::Item(Arc::new(self.clone()), index)
+        Self(Some(Arc::new(Step::Item(self.clone(), index))))
     }
 
     fn text(&self) -> String {
-        match self {
-            Self::Document => String::with_capacity(PATH_BYTES),
-            Self::Key(parent, key) => {
+        match self.0.as_deref() {
+            None => String::with_capacity(PATH_BYTES),
+            Some(Step::Key(parent, key)) => {
                 let mut text = parent.text();
                 if !text.is_empty() {
                     text.push('.');
@@ -136,14 +138,18 @@ impl<'a> Path<'a> {
                 text.push_str(&shown::name(key));
                 text
             }
-            Self::Item(parent, index) => {
+            Some(Step::Item(parent, index)) => {
                 let mut text = parent.text();
                 text.push('[');
                 text.push_str(&index.to_string());
                 text.push(']');
                 text
             }
-            Self::Shown(path) => path.to_string(),
+            Some(Step::Shown(path)) => {
+                let mut text = Self::default().text();
+                text.push_str(path);
+                text
+            }
         }
     }
 }
@@ -151,9 +157,9 @@ impl<'a> Path<'a> {
 /// Prints the path as an error shows it.
 impl Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Document => f.write_str("the document"),
-            path => f.write_str(&path.text()),
+        match &self.0 {
+            None => f.write_str("the document"),
+            Some(_) => f.write_str(&self.text()),
         }
     }
 }
@@ -166,7 +172,7 @@ impl From<Path<'_>> for String {
 
 impl From<&Arc<str>> for Path<'_> {
     fn from(path: &Arc<str>) -> Self {
-        Path::Shown(Arc::clone(path))
+        Self(Some(Arc::new(Step::Shown(Arc::clone(path)))))
     }
 }
 

@@ -152,7 +152,9 @@ impl<'a> Reader<'a> {
         Self {
             value,
             path,
-            ..self.clone()
+            problems: self.problems,
+            retry_keys: self.retry_keys,
+            is_hidden: self.is_hidden,
         }
     }
 
@@ -193,26 +195,24 @@ impl<'a> Reader<'a> {
         Cause(None)
     }
 
-    /// Returns the entries with known keys, in the order of the keys.
+    /// Returns the entries with known keys, each after its place among the keys, in this order.
     fn known_entries(
         &self,
         map: &'a Map,
         name: &str,
         keys: &'static [&'static str],
-    ) -> Vec<(&'a str, &'a Value)> {
-        // A block has few of many keys, so each entry is looked up among the keys, and not each key in the map.
-        let position = |key: &str| keys.iter().position(|known| *known == key);
+    ) -> Vec<(usize, &'a str, &'a Value)> {
         let mut known = Vec::with_capacity(map.len());
-        known.extend(map.iter().map(|(key, value)| (&**key, value)));
-        known.retain(|(key, value)| {
+        // A block has few of many keys, so each entry is looked up among the keys, and not each key in the map.
+        for (key, value) in map {
             // A key without a value counts as missing, as YAML users expect of one whose lines are commented out.
-            let is_empty = **value == Value::Null;
-            if is_empty {
+            if *value == Value::Null {
                 self.report_empty(name, key);
+            } else if let Some(place) = keys.iter().position(|known| *known == &**key) {
+                known.push((place, &**key, value));
             }
-            !is_empty && position(key).is_some()
-        });
-        known.sort_unstable_by_key(|(key, _)| position(key));
+        }
+        known.sort_unstable_by_key(|(place, ..)| *place);
         known
     }
 
@@ -316,7 +316,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
             return Err(self.not("a map"));
         };
         let entries = self.known_entries(map, name, keys).into_iter();
-        let entries = entries.map(|(key, value)| self.entry(key, value));
+        let entries = entries.map(|(_, key, value)| self.entry(key, value));
         let read = visitor.visit_map(MapDeserializer::new(entries));
         // After the known keys, and also if one of those is invalid: a misspelt key may be the cause.
         self.report_unknown(map, keys);

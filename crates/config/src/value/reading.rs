@@ -4,7 +4,6 @@
 use super::Value;
 use crate::shown;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;
@@ -12,9 +11,8 @@ use std::sync::Arc;
 
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let size = Cell::default();
         let whole = Reading {
-            size: &size,
+            size: &mut DocumentSize::default(),
             depth: 0,
             is_services: false,
         };
@@ -23,34 +21,26 @@ impl<'de> Deserialize<'de> for Value {
 }
 
 /// A deserializer of one value that counts it and its contents.
-#[derive(Clone, Copy)]
 struct Reading<'a> {
     /// The size of what is read so far.
-    size: &'a Cell<DocumentSize>,
+    size: &'a mut DocumentSize,
     depth: usize,
     /// `true` for the map of services, each of which may add to the document.
     is_services: bool,
 }
 
 impl Reading<'_> {
-    fn inside(self) -> Self {
-        Self {
+    fn inside(&mut self) -> Reading<'_> {
+        Reading {
+            size: self.size,
             depth: self.depth.saturating_add(1),
             is_services: false,
-            ..self
         }
     }
 
-    /// Counts more of the document, or returns an error if it is too large then.
-    fn count<E: Error>(self, more: DocumentSize) -> Result<(), E> {
-        let size = self.size.get().with(more, usize::saturating_add);
-        self.size.set(size.checked().map_err(E::custom)?);
-        Ok(())
-    }
-
     /// Returns the reading of the value under a key of this map.
-    fn under(self, key: &str) -> Self {
-        Self {
+    fn under(&mut self, key: &str) -> Reading<'_> {
+        Reading {
             is_services: self.depth == 0 && key == SERVICES,
             ..self.inside()
         }
@@ -62,11 +52,7 @@ impl<'de> DeserializeSeed<'de> for Reading<'_> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
         // Counted before the value is read, so that a document that expands stops early.
-        check_depth(self.depth).map_err(D::Error::custom)?;
-        self.count(DocumentSize {
-            values: 1,
-            ..DocumentSize::default()
-        })?;
+        self.size.add_value(self.depth).map_err(D::Error::custom)?;
         deserializer.deserialize_any(self)
     }
 }
@@ -115,14 +101,11 @@ impl<'de> Visitor<'de> for Reading<'_> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Value, E> {
-        self.count(DocumentSize {
-            text: text.len(),
-            ..DocumentSize::default()
-        })?;
+        self.size.add_text(text.len()).map_err(E::custom)?;
         Ok(Value::Text(text.to_owned()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
         while let Some(value) = seq.next_element_seed(self.inside())? {
             list.push(value);
@@ -132,14 +115,11 @@ impl<'de> Visitor<'de> for Reading<'_> {
         Ok(Value::List(list))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(mut self, mut access: A) -> Result<Value, A::Error> {
         let mut map = BTreeMap::new();
-        while let Some(key) = access.next_key_seed(Key(self))? {
+        while let Some(key) = access.next_key_seed(Key(self.inside()))? {
             if self.is_services {
-                self.count(DocumentSize {
-                    services: 1,
-                    ..DocumentSize::default()
-                })?;
+                self.size.services = self.size.services.saturating_add(1);
             }
             let value = access.next_value_seed(self.under(&key))?;
             match map.entry(Arc::from(key)) {
@@ -163,7 +143,7 @@ impl<'de> DeserializeSeed<'de> for Key<'_> {
     type Value = String;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<String, D::Error> {
-        match deserializer.deserialize_any(self.0.inside())? {
+        match deserializer.deserialize_any(self.0)? {
             Value::Text(text) => Ok(text),
             Value::Integer(number) => Ok(number.to_string()),
             Value::Bool(value) => Ok(value.to_string()),
@@ -249,7 +229,9 @@ impl DocumentSize {
     pub(crate) fn of(document: &Value) -> Result<Self, String> {
         let services = document.map_at(SERVICES).map_or(0, BTreeMap::len);
         let inside = Self::inside(document, 0)?;
-        Self { services, ..inside }.checked()
+        let size = Self { services, ..inside };
+        size.check()?;
+        Ok(size)
     }
 
     /// Returns the size of a value at a depth below the document, or an error if it is too deep.
@@ -297,7 +279,7 @@ impl DocumentSize {
     }
 
     /// Returns the sums or differences with another size.
-    fn with(self, other: Self, combine: fn(usize, usize) -> usize) -> Self {
+    fn with(self, other: Self, combine: impl Fn(usize, usize) -> usize) -> Self {
         Self {
             services: combine(self.services, other.services),
             values: combine(self.values, other.values),
@@ -306,18 +288,38 @@ impl DocumentSize {
     }
 
     /// Returns an error if the document is too large.
-    pub(crate) fn checked(self) -> Result<Self, String> {
-        let most = |alone: usize, per_service: usize| {
-            alone.saturating_add(per_service.saturating_mul(self.services))
-        };
-        let values = most(MAX_VALUES, VALUES_PER_SERVICE);
-        if self.values > values {
-            return Err(format!("holds more than {values} values"));
+    pub(crate) fn check(&self) -> Result<(), String> {
+        self.check_values()?;
+        self.check_text()
+    }
+
+    /// Counts a value at this depth below the document.
+    fn add_value(&mut self, depth: usize) -> Result<(), String> {
+        check_depth(depth)?;
+        self.values = self.values.saturating_add(1);
+        self.check_values()
+    }
+
+    fn add_text(&mut self, bytes: usize) -> Result<(), String> {
+        self.text = self.text.saturating_add(bytes);
+        self.check_text()
+    }
+
+    fn check_values(&self) -> Result<(), String> {
+        let most = VALUES_PER_SERVICE.saturating_mul(self.services);
+        let most = most.saturating_add(MAX_VALUES);
+        if self.values > most {
+            return Err(format!("holds more than {most} values"));
         }
-        let text = most(MAX_TEXT_BYTES, TEXT_BYTES_PER_SERVICE);
-        if self.text > text {
-            return Err(format!("holds more than {text} bytes of text"));
+        Ok(())
+    }
+
+    fn check_text(&self) -> Result<(), String> {
+        let most = TEXT_BYTES_PER_SERVICE.saturating_mul(self.services);
+        let most = most.saturating_add(MAX_TEXT_BYTES);
+        if self.text > most {
+            return Err(format!("holds more than {most} bytes of text"));
         }
-        Ok(self)
+        Ok(())
     }
 }
