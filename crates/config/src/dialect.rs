@@ -4,9 +4,9 @@ use super::document::DialectKeys;
 use super::layers::{MAX_CHAIN, Resolver};
 use super::problems::Path;
 use super::reader::Spanned;
-use super::retry::DialectChoice;
+use super::retry::{DialectChoice, set_given};
 use super::rule::RowKeys;
-use super::values::{AddedHeader, List};
+use super::values::List;
 use http_retry_core::policy::Classify;
 use http_retry_dialects::dialect::Dialect;
 use std::sync::Arc;
@@ -108,9 +108,10 @@ impl Resolver<'_> {
             Some(row.origin(Arc::clone(&given.from)))
         });
         let own = rows.fold(Dialect::named(name), Dialect::row);
-        let header = keys.key_header.iter().map(|AddedHeader(name)| name.clone());
-        let own = header.fold(own, Dialect::key_header);
-        let own = keys.quoted_keys.into_iter().fold(own, Dialect::quoted_keys);
+        let own = set_given(own, &keys.key_header, |own, header| {
+            own.key_header(header.0)
+        });
+        let own = set_given(own, &keys.quoted_keys, Dialect::quoted_keys);
         let from = keys.from.as_ref().and_then(|given| match &given.value {
             DialectChoice::These(names) => self.joined(given, names, chain),
             DialectChoice::Nobody | DialectChoice::ByHost => None,

@@ -5,8 +5,8 @@ mod matches;
 pub(super) use matches::MatchKeys;
 
 use super::problems::{Diagnostics, Path};
-use super::reader::{Checked, Reader, Spanned, block};
-use super::retry::{DialectChoice, Gating, Hedging, Retry, RetryBlock};
+use super::reader::{Checked, Reader, Spanned, block, show};
+use super::retry::{DialectChoice, Gating, Hedging, Retry, RetryBlock, set_given};
 use super::rule::{Otherwise, RowKeys, Rule};
 use super::shown;
 use super::value::{DocumentSize, Entries, Value};
@@ -48,14 +48,10 @@ macro_rules! place_block {
             fn take_level(&mut self, gate: Option<Spanned<Gating>>) -> LevelSpec {
                 let mut own = self.retry.take().map(|RetryBlock(retry)| retry).unwrap_or_default();
                 // These keys are beside `retry`, and are merged with its fields as one layer.
-                own.gate = gate.map(|gate| {
-                    let text = gate.value.to_text();
-                    gate.with_text(text)
-                });
-                own.hedge = self.hedge.take().map(|hedge| {
-                    let text = hedge.value.to_text();
-                    Box::new(hedge.with_text(text))
-                });
+                own.gate = gate;
+                show(&mut own.gate, |gate| gate.to_text());
+                show(&mut self.hedge, |hedge| hedge.to_text());
+                own.hedge = self.hedge.take().map(Box::new);
                 own.dialect = self.dialect.take();
                 own.header_rules = self.header_rules.take();
                 own.inspect_success = self.inspect_success.take();
@@ -170,47 +166,22 @@ block! {
 
 impl BudgetKeys {
     pub(super) fn builder(&self) -> RetryBudgetBuilder {
-        type Set = fn(RetryBudgetBuilder, http_retry_core::policy::Decimal) -> RetryBudgetBuilder;
-        let setters = [
-            (
-                self.per_second.map(|number| number.0),
-                RetryBudgetBuilder::per_second as Set,
-            ),
-            (
-                self.initial.map(|number| number.0),
-                RetryBudgetBuilder::initial,
-            ),
-            (
-                self.per_success.map(|number| number.0),
-                RetryBudgetBuilder::per_success,
-            ),
-            (
-                self.min_per_second.map(|number| number.0),
-                RetryBudgetBuilder::min_per_second,
-            ),
-            (
-                self.capacity.as_ref().map(|number| number.0),
-                RetryBudgetBuilder::capacity,
-            ),
-            (
-                self.retry_cost.as_ref().map(|number| number.0),
-                RetryBudgetBuilder::retry_cost,
-            ),
-            (
-                self.timeout_cost.as_ref().map(|number| number.0),
-                RetryBudgetBuilder::timeout_cost,
-            ),
-            (
-                self.gated_cost.map(|number| number.0),
-                RetryBudgetBuilder::gated_cost,
-            ),
-        ];
-        let growth = self.growth.iter().map(|growth| growth.0);
-        let builder = growth.fold(RetryBudget::builder(), RetryBudgetBuilder::growth);
-        setters
-            .into_iter()
-            .filter_map(|(number, set)| Some((number?, set)))
-            .fold(builder, |builder, (number, set)| set(builder, number))
+        let budget = RetryBudget::builder();
+        let budget = set_given(budget, &self.per_second, |budget, n| budget.per_second(n.0));
+        let budget = set_given(budget, &self.initial, |budget, n| budget.initial(n.0));
+        let budget = set_given(budget, &self.per_success, |budget, n| {
+            budget.per_success(n.0)
+        });
+        let budget = set_given(budget, &self.min_per_second, |budget, n| {
+            budget.min_per_second(n.0)
+        });
+        let budget = set_given(budget, &self.capacity, |budget, n| budget.capacity(n.0));
+        let budget = set_given(budget, &self.retry_cost, |budget, n| budget.retry_cost(n.0));
+        let budget = set_given(budget, &self.timeout_cost, |budget, n| {
+            budget.timeout_cost(n.0)
+        });
+        let budget = set_given(budget, &self.gated_cost, |budget, n| budget.gated_cost(n.0));
+        set_given(budget, &self.growth, |budget, time| budget.growth(time.0))
     }
 }
 

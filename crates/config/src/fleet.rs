@@ -6,6 +6,7 @@ mod tests;
 use super::builder::RetryConfigBuilder;
 use super::document::FleetKeys;
 use super::problems::{Diagnostics, Path, hint};
+use super::retry::set_given;
 use super::values::Name;
 use http_retry_core::ConfigError;
 use http_retry_core::budget::{RetryBudget, RetryBudgetBuilder};
@@ -77,10 +78,8 @@ fn build(
     path: &Path<'_>,
     problems: &Diagnostics,
 ) -> Option<Fleet> {
-    let prefix = keys.prefix.iter().cloned();
-    let fleet = prefix.fold(Fleet::builder(), FleetBuilder::prefix);
-    let wait = keys.wait.iter().map(|wait| wait.0);
-    let fleet = wait.fold(fleet, FleetBuilder::wait);
+    let fleet = set_given(Fleet::builder(), &keys.prefix, FleetBuilder::prefix);
+    let fleet = set_given(fleet, &keys.wait, |fleet, wait| fleet.wait(wait.0));
     let report = |error: ConfigError| {
         let key = match &*error.field {
             "fleet.prefix" => "prefix",

@@ -89,12 +89,6 @@ macro_rules! block {
 pub(super) use block;
 
 impl<T> Spanned<T> {
-    /// Replaces the text of the value.
-    pub(super) fn with_text(self, text: impl Into<Arc<str>>) -> Self {
-        let text = text.into();
-        Self { text, ..self }
-    }
-
     /// Returns another value with the same path.
     pub(super) fn with<U>(&self, value: U, text: impl Into<Arc<str>>) -> Spanned<U> {
         Spanned {
@@ -106,6 +100,13 @@ impl<T> Spanned<T> {
 
     pub(super) fn path(&self) -> Path<'static> {
         Path::from(&self.from)
+    }
+}
+
+/// Replaces the text of a value, if it is given.
+pub(super) fn show<T>(given: &mut Option<Spanned<T>>, text: impl FnOnce(&T) -> String) {
+    if let Some(given) = given {
+        given.text = text(&given.value).into();
     }
 }
 

@@ -7,7 +7,7 @@ pub(super) use blocks::{ExhaustedAction, Growth};
 pub(super) use limits::{DialectChoice, FirstEvent, Gating, Hedging, KeptPart};
 
 use super::condition::Conditions;
-use super::reader::Spanned;
+use super::reader::{Spanned, show};
 use super::value::Value;
 use super::values::{
     Bytes, Count, Duration, DurationOrNone, Few, HeaderKey, MapOr, Name, Number, Word,
@@ -94,12 +94,8 @@ macro_rules! layer {
 
 pub(super) use layer;
 
-/// Sets a setting of a policy, if a layer has it.
-fn set<L: Clone>(
-    builder: RetryPolicyBuilder,
-    given: Option<&L>,
-    set: fn(RetryPolicyBuilder, L) -> RetryPolicyBuilder,
-) -> RetryPolicyBuilder {
+/// Sets a value on what is built, if it is given.
+pub(super) fn set_given<B, L: Clone>(builder: B, given: &Option<L>, set: fn(B, L) -> B) -> B {
     match given {
         Some(given) => set(builder, given.clone()),
         None => builder,
@@ -134,8 +130,8 @@ macro_rules! settings {
 
             /// Sets the settings that depend on one key alone.
             pub(crate) fn set_plain(&self, builder: RetryPolicyBuilder) -> RetryPolicyBuilder {
-                $($(let builder = set(builder, self.$field.as_ref(), $set);)?)+
-                $($(let builder = set(builder, self.$level_field.as_ref(), $level_set);)?)+
+                $($(let builder = set_given(builder, &self.$field, $set);)?)+
+                $($(let builder = set_given(builder, &self.$level_field, $level_set);)?)+
                 builder
             }
 
@@ -225,30 +221,16 @@ impl From<MapOr<Retry, Spanned<UsedName>>> for RetryBlock {
             }),
         };
         // An explanation shows the names rather than only that there is a list.
-        retry.classify_error = retry.classify_error.map(|names| {
-            let text = joined(&names.value.0, |name| &name.0);
-            names.with_text(text)
+        show(&mut retry.classify_error, |list| {
+            joined(list, |name| &name.0)
         });
-        retry.credentials = retry.credentials.map(|names| {
-            let text = joined(&names.value.0, |name| name.0.as_str());
-            names.with_text(text)
+        show(&mut retry.credentials, |list| {
+            joined(list, |name| name.0.as_str())
         });
         // The same for settings, of which it would show only that there is a map.
-        let truncate = retry.truncate.take();
-        retry.truncate = truncate.map(|cut| {
-            let text = cut.value.to_text();
-            cut.with_text(text)
-        });
-        let hold = retry.hold_streams.take();
-        retry.hold_streams = hold.map(|hold| {
-            let text = hold.value.to_text();
-            hold.with_text(text)
-        });
-        let methods = retry.methods.take();
-        retry.methods = methods.map(|methods| {
-            let text = methods.value.to_text();
-            methods.with_text(text)
-        });
+        show(&mut retry.truncate, |cut| cut.to_text());
+        show(&mut retry.hold_streams, Hold::to_text);
+        show(&mut retry.methods, RepeatedMethods::to_text);
         Self(retry)
     }
 }
@@ -261,7 +243,7 @@ pub(super) fn deadline(retry: &Retry) -> Option<std::time::Duration> {
     value(&retry.deadline).and_then(|deadline| deadline.0)
 }
 
-fn joined<T>(names: &[T], name: fn(&T) -> &str) -> String {
+fn joined<T>(Few(names): &Few<T>, name: fn(&T) -> &str) -> String {
     let names: Vec<&str> = names.iter().map(name).collect();
     names.join(", ")
 }
@@ -278,8 +260,8 @@ impl Retry {
                 .iter()
                 .filter(|name| !own_names.contains(name));
             let all: Vec<_> = own_names.iter().chain(more).cloned().collect();
-            own.text = joined(&all, |name| name.0.as_str()).into();
             own.value = Few(all);
+            own.text = joined(&own.value, |name| name.0.as_str()).into();
         }
         // A gate that sets only its longest wait keeps the preset's choice of when quotas count.
         if let (Some(own), Some(below)) = (&mut self.gate, &below.gate) {

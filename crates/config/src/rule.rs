@@ -2,7 +2,7 @@
 
 use super::condition::{JsonPlace, When};
 use super::reader::block;
-use super::retry::RetryBlock;
+use super::retry::{RetryBlock, set_given};
 use super::values::{
     Count, Duration, HeaderKey, MapOr, Name, Set, Several, Word, Words, positive, words,
 };
@@ -41,15 +41,13 @@ macro_rules! meaning_block {
                 };
                 let delays = self.delay_from.iter().flat_map(|delays| &delays.0).cloned();
                 let meaning = delays.fold(meaning, |meaning, delay| meaning.delay(delay.at, delay.unit));
-                let least = self.at_least.iter();
-                let meaning = least.fold(meaning, |meaning, least| meaning.at_least(least.0));
+                let meaning = set_given(meaning, &self.at_least, |meaning, least| meaning.at_least(least.0));
                 let meaning = match self.scope_from.clone() {
                     Some(ScopeFrom::This(scope)) => meaning.scope(scope),
                     Some(ScopeFrom::Named(at)) => meaning.scope_from(at),
                     None => meaning,
                 };
-                let reason = self.reason.iter();
-                Some(reason.fold(meaning, |meaning, Word(reason)| meaning.because(*reason)))
+                Some(set_given(meaning, &self.reason, |meaning, reason| meaning.because(reason.0)))
             }
         }
     };
@@ -371,16 +369,11 @@ const MORE_AS_HINT: &str = "it says more of as";
 
 impl Wait {
     fn build(&self) -> rules::Wait {
-        let wait = rules::Wait::new();
-        let wait = self
-            .delay
-            .iter()
-            .fold(wait, |wait, delay| wait.delay(delay.0));
-        let wait = self
-            .at_most
-            .iter()
-            .fold(wait, |wait, times| wait.at_most(times.0));
-        self.max.iter().fold(wait, |wait, max| wait.max(max.0))
+        let wait = set_given(rules::Wait::new(), &self.delay, |wait, delay| {
+            wait.delay(delay.0)
+        });
+        let wait = set_given(wait, &self.at_most, |wait, times| wait.at_most(times.0));
+        set_given(wait, &self.max, |wait, max| wait.max(max.0))
     }
 
     /// Returns `true` if it has an end of its own; otherwise a deadline must end it.

@@ -3,7 +3,7 @@
 //! The word itself is a field too, which no map can hold; explanations give it the name of the whole block.
 
 use super::{Layer, layer, spanned, value};
-use crate::reader::{Hidden, Spanned, block};
+use crate::reader::{Hidden, Spanned, block, show};
 use crate::value::Value;
 use crate::values::{
     Count, Duration, DurationOrNone, Headers, List, ListOr, MapOr, Name, Number, Set, Word, leaf,
@@ -84,12 +84,11 @@ impl Backoff {
         });
         let args = keys.args.map(|args| {
             // Only the program knows if a text of its own is a secret, so an explanation does not show it.
-            let is_text = matches!(*args.value.0, Value::Text(_));
-            Args(if is_text {
-                args.with_text("given")
-            } else {
-                args
-            })
+            let text = match *args.value.0 {
+                Value::Text(_) => "given".into(),
+                _ => args.text,
+            };
+            Args(Spanned { text, ..args })
         });
         Ok(Self { growth, args })
     }
@@ -332,17 +331,6 @@ leaf! {
     };
 }
 
-impl Response {
-    /// Shows the status in explanations: the rest of a response may be a secret, but its status is not.
-    fn with_status_shown(self) -> Self {
-        let status = self.status.map(|status| {
-            let text = status.value.0.to_string();
-            status.with_text(text)
-        });
-        Self { status, ..self }
-    }
-}
-
 impl TryFrom<ExhaustedForm> for OnExhausted {
     type Error = &'static str;
 
@@ -366,10 +354,14 @@ impl TryFrom<ExhaustedForm> for OnExhausted {
             let set = keys.set.iter().map(|given| &given.from);
             needless.extend(set.map(|from| ("set", Arc::clone(from))));
         }
-        let respond = keys.respond;
+        let mut respond = keys.respond.map(|Hidden(response)| response);
+        if let Some(response) = &mut respond {
+            // The rest of a response may be a secret, but its status is not.
+            show(&mut response.status, |status| status.0.to_string());
+        }
         Ok(Self {
             end: spanned(&from, end, text),
-            respond: respond.map(|Hidden(response)| response.with_status_shown()),
+            respond,
             needless,
         })
     }

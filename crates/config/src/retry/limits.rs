@@ -1,5 +1,6 @@
 //! The fields of a level that are a word or a map: the methods, the gate, and the settings for calls to language models.
 
+use super::set_given;
 use crate::reader::block;
 use crate::value::Value;
 use crate::values::{
@@ -175,10 +176,10 @@ impl From<MapOr<HedgeKeys, Word<HedgeWord>>> for Hedging {
             Some(HedgeTime(HedgeAfter::Percentile(percent))) => Hedge::percentile(percent),
             _ => Hedge::default(),
         };
-        let max = keys.max.map(|Count(max)| max);
-        let hedge = max.into_iter().fold(hedge, Hedge::max);
-        let cost = keys.cost.map(|Cost(cost)| cost);
-        Self(cost.into_iter().fold(hedge, Hedge::cost))
+        let hedge = set_given(hedge, &keys.max, |hedge, max| hedge.max(max.0));
+        Self(set_given(hedge, &keys.cost, |hedge, cost| {
+            hedge.cost(cost.0)
+        }))
     }
 }
 
