@@ -27,12 +27,7 @@ impl<'a> Span<'a> {
     pub(super) fn of(body: &'a [u8]) -> Option<Self> {
         let body = std::str::from_utf8(body).ok()?;
         serde_json::from_str::<IgnoredAny>(body).ok()?;
-        let mut whole = Items {
-            body,
-            at: 0,
-            end: body.len(),
-        };
-        whole.next()
+        items(body, 0, body.len()).next()
     }
 
     /// Returns the text, or `None` if the value is not a string.
@@ -78,15 +73,10 @@ impl<'a> Span<'a> {
         self.body.get(self.start..self.end).unwrap_or_default()
     }
 
-    fn inside(self, bracket: char) -> Items<'a> {
-        let body = self.body;
+    fn inside(self, bracket: char) -> impl Iterator<Item = Span<'a>> {
         let (at, end) = (self.start.saturating_add(1), self.end.saturating_sub(1));
         let opens = self.raw().starts_with(bracket);
-        Items {
-            body,
-            at,
-            end: if opens { end } else { at },
-        }
+        items(self.body, at, if opens { end } else { at })
     }
 }
 
@@ -133,11 +123,19 @@ impl<'a> Text<'a> {
                     .eq(word.chars().map(Some))
     }
 
-    fn chars(self) -> Chars<'a> {
-        Chars {
-            raw: self.raw,
-            at: 0,
-        }
+    /// Returns the characters with their offsets in the text; `None` for an unpaired surrogate.
+    fn chars(self) -> impl Iterator<Item = (usize, Option<char>)> + 'a {
+        let mut at = 0_usize;
+        std::iter::from_fn(move || {
+            let rest = self.raw.get(at..)?;
+            let (decoded, length) = match rest.chars().next()? {
+                '\\' => escaped(rest),
+                plain => (Some(plain), plain.len_utf8()),
+            };
+            let start = at;
+            at = start.saturating_add(length);
+            Some((start, decoded))
+        })
     }
 }
 
@@ -146,28 +144,16 @@ fn is_url_char(found: char) -> bool {
     found.is_ascii_alphanumeric() || "-._~:/?#[]@!$&'()*+,;=%".contains(found)
 }
 
-/// The values between two brackets in order; for an object, keys and values alternate.
-struct Items<'a> {
-    body: &'a str,
-    at: usize,
-    end: usize,
-}
-
-impl<'a> Iterator for Items<'a> {
-    type Item = Span<'a>;
-
-    fn next(&mut self) -> Option<Span<'a>> {
-        let rest = self.body.as_bytes().get(self.at..self.end)?;
+/// Returns the values between two brackets in order; for an object, keys and values alternate.
+fn items(body: &str, mut at: usize, last: usize) -> impl Iterator<Item = Span<'_>> {
+    std::iter::from_fn(move || {
+        let rest = body.as_bytes().get(at..last)?;
         let gap = rest.iter().position(|byte| !is_separator(*byte))?;
-        let start = self.at.saturating_add(gap);
+        let start = at.saturating_add(gap);
         let end = start.saturating_add(length(rest.get(gap..)?));
-        self.at = end;
-        Some(Span {
-            body: self.body,
-            start,
-            end,
-        })
-    }
+        at = end;
+        Some(Span { body, start, end })
+    })
 }
 
 fn is_separator(byte: u8) -> bool {
@@ -182,28 +168,6 @@ fn length(rest: &[u8]) -> usize {
             .iter()
             .position(|byte| is_separator(*byte) || matches!(byte, b'}' | b']'))
             .unwrap_or(rest.len()),
-    }
-}
-
-/// The characters of a string with their offsets; `None` for an unpaired surrogate.
-struct Chars<'a> {
-    raw: &'a str,
-    at: usize,
-}
-
-impl Iterator for Chars<'_> {
-    type Item = (usize, Option<char>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let rest = self.raw.get(self.at..)?;
-        let first = rest.chars().next()?;
-        let (decoded, length) = match first {
-            '\\' => escaped(rest),
-            plain => (Some(plain), plain.len_utf8()),
-        };
-        let start = self.at;
-        self.at = start.saturating_add(length);
-        Some((start, decoded))
     }
 }
 
