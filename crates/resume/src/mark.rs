@@ -56,7 +56,10 @@ impl ResumeValidator {
         (method, request): (&Method, &HeaderMap),
         (status, response): (StatusCode, &HeaderMap),
     ) -> Option<Self> {
-        let requested = requested_range(request)?;
+        let asks_for_range = request.contains_key(RANGE);
+        if asks_for_range && !has_one_range(request) {
+            return None;
+        }
         // A client that decodes a body removes its length, so a length also shows that nobody below has decoded it.
         let length = length(response).filter(|length| *length > 0)?;
         if method != Method::GET || !is_unencoded(response) || is_multipart(response) {
@@ -68,9 +71,7 @@ impl ResumeValidator {
                 last: length.saturating_sub(1),
                 total: length,
             },
-            StatusCode::PARTIAL_CONTENT if requested == RequestedRange::Range => {
-                content_range(response)?
-            }
+            StatusCode::PARTIAL_CONTENT if asks_for_range => content_range(response)?,
             // A 206 that nobody asked for is a mistake of the server.
             _ => return None,
         };
@@ -121,8 +122,8 @@ impl ResumeValidator {
         plain && range && put(IF_RANGE, value.clone())
     }
 
-    /// Checks a response to that request. Returns the number of bytes to skip, of which the last were handed out before,
-    /// or `None` if nothing is left to read.
+    /// Checks a response to that request. Returns the number of bytes to skip, the last of which were handed out before;
+    /// `None` if nothing is left to read.
     pub(crate) fn check(
         &self,
         received: u64,
@@ -263,20 +264,10 @@ fn overlap(received: u64) -> u64 {
     received.min(OVERLAP)
 }
 
-/// The range that a request itself asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RequestedRange {
-    Whole,
-    Range,
-}
-
-/// Returns the range that a request asks for, or `None` if it asks for several ranges, or more than once.
-fn requested_range(request: &HeaderMap) -> Option<RequestedRange> {
-    if !request.contains_key(RANGE) {
-        return Some(RequestedRange::Whole);
-    }
-    let range = one(request, &RANGE)?;
-    (!range.as_bytes().contains(&b',')).then_some(RequestedRange::Range)
+/// Returns `true` if a request asks for one range, and only once.
+fn has_one_range(request: &HeaderMap) -> bool {
+    let range = one(request, &RANGE);
+    range.is_some_and(|range| !range.as_bytes().contains(&b','))
 }
 
 #[cfg(test)]
