@@ -47,7 +47,7 @@ pub(super) struct When(pub(super) rules::Condition);
 pub(super) struct Conditions(pub(super) rules::Condition);
 
 leaf! {
-    /// What is no list, whose error shows how to write one.
+    /// Anything but a list; its error shows how to write one.
     NoList(Infallible) = |value| {
         let example = "[\"5xx\", 429, {error: timeout}]";
         let write = match value {

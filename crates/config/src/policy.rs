@@ -15,7 +15,7 @@ use http_retry_dialects::dialect::{Dialect, Dialects};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The parts of a level, or of a rule that retries, of which its policy is built.
+/// The parts from which the policy of a level, or of a rule that retries, is built.
 pub(super) struct LevelParts<'a> {
     pub(super) retry: &'a Retry,
     pub(super) rules: Vec<rules::Rule>,

@@ -354,7 +354,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         // `$other` takes every kind that has no variant of its own.
         let mut forms = [kind, "$other"].into_iter();
         match forms.find_map(|form| variants.iter().copied().find(|variant| *variant == form)) {
-            // The form is the only key, so that its variant is read from the value itself.
+            // A map of one entry, which serde reads as an enum: the form, and the value itself.
             Some(form) => visitor.visit_enum(MapAccessDeserializer::new(MapDeserializer::new(
                 std::iter::once((form, self)),
             ))),

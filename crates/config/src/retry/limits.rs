@@ -128,7 +128,7 @@ impl Gating {
 
 /// The second copies of slow requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(from = "MapOr<HedgeKeys, Word<HedgeWord>>")]
+#[serde(from = "MapOr<HedgeKeys, Word<HedgeKeys>>")]
 pub(crate) struct Hedging(pub(crate) Hedge);
 
 block! {
@@ -156,20 +156,18 @@ leaf! {
     };
 }
 
-#[derive(Debug, Clone, Copy)]
-struct HedgeWord(bool);
-
-words! { HedgeWord:
-    "on" => HedgeWord(true), "off" => HedgeWord(false);
+// Each word is short for a map.
+words! { HedgeKeys:
+    "on" => Self { after: None, max: None, cost: None },
+    "off" => Self { after: None, max: Some(Count(0)), cost: None };
     "" => "{after: p95}"
 }
 
-impl From<MapOr<HedgeKeys, Word<HedgeWord>>> for Hedging {
-    fn from(read: MapOr<HedgeKeys, Word<HedgeWord>>) -> Self {
+impl From<MapOr<HedgeKeys, Word<HedgeKeys>>> for Hedging {
+    fn from(read: MapOr<HedgeKeys, Word<HedgeKeys>>) -> Self {
         let keys = match read {
-            MapOr::Other(Word(HedgeWord(true))) => return Self(Hedge::default()),
-            MapOr::Other(Word(HedgeWord(false))) => return Self(Hedge::default().max(0)),
-            MapOr::Map(keys) => keys,
+            MapOr::Other(Word(keys)) => keys,
+            MapOr::Map(keys) => *keys,
         };
         let hedge = match keys.after {
             Some(HedgeTime(HedgeAfter::Delay(delay))) => Hedge::after(delay),
