@@ -26,9 +26,9 @@
 //! let session = RetryPolicy::background().session(facts, Duration::ZERO);
 //! let after = |kind| {
 //!     let plan = session.plan(&Outcome::error(kind), Moment::new(Duration::from_secs(1)));
-//!     plan.map(|plan| plan.retry())
+//!     plan.map(drop)
 //! };
-//! assert_eq!(after(ErrorKind::Connect), Ok(1)); // nothing was sent
+//! assert_eq!(after(ErrorKind::Connect), Ok(())); // nothing was sent
 //! assert_eq!(after(ErrorKind::Reset), Err(StopReason::NotIdempotent)); // it may have been processed
 //! ```
 
