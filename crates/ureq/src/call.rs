@@ -2,7 +2,7 @@
 
 use crate::errors::{RequestFailed, outcome_of, outcome_of_body, shown, words};
 use crate::request::ReplayableRequest;
-use crate::response::{ReadEnd, at_most, canned, read};
+use crate::response::{at_most, canned, read};
 use crate::runtime::clock;
 use crate::watch::{self, Seen};
 use http::{Request, Response};
@@ -175,31 +175,26 @@ impl<'a, 'b> Call<'a, 'b> {
                     }
                 };
                 let (response, end) = read(response, &mut see);
-                let is_whole = matches!(end, ReadEnd::AtTheEnd);
+                let is_whole = matches!(end, Ok(Inspected::AtTheEnd));
                 self.has_read(response, Found::Start(&start, is_whole))
             }
             BodyPart::Probe(mut probe) => {
                 let (response, end) = read(response, &mut |data| probe.push(data));
-                let verdict = probe.verdict(match end {
-                    ReadEnd::AtTheEnd => Inspected::AtTheEnd,
-                    ReadEnd::Enough => Inspected::Enough,
-                    ReadEnd::TimeIsUp => Inspected::TimeIsUp,
-                    ReadEnd::Broken(_) => Inspected::AtAnError,
-                });
+                let verdict = probe.verdict(end.unwrap_or(Inspected::AtAnError));
                 self.has_read(response, Found::Verdict(verdict))
             }
             BodyPart::Whole(bytes) => {
                 let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
                 let (response, end) = read(response, &mut at_most(bytes));
                 match end {
-                    ReadEnd::AtTheEnd | ReadEnd::Enough => self.has_read(response, Found::Nothing),
-                    ReadEnd::TimeIsUp => {
+                    Ok(Inspected::TimeIsUp) => {
                         let text = "timeout: the response was not whole in its time";
                         let todo = self.has_read(response, Found::Late(text, true));
                         self.last = Some(Err(Error::Timeout(Timeout::Global)));
                         todo
                     }
-                    ReadEnd::Broken(error) => {
+                    Ok(_) => self.has_read(response, Found::Nothing),
+                    Err(error) => {
                         let outcome = outcome_of_body(self.exchange.policy(), &error);
                         let words = words(&error, outcome.error_kind());
                         // The caller gets the bytes before the break, if no other attempt follows.
@@ -211,7 +206,7 @@ impl<'a, 'b> Call<'a, 'b> {
                 let (response, end) = read(response, &mut at_most(bytes));
                 // The deadline may pass before the retry is sent, and the caller then gets this response.
                 let is_kept =
-                    matches!(end, ReadEnd::AtTheEnd) || self.exchange.time_limit().is_some();
+                    matches!(end, Ok(Inspected::AtTheEnd)) || self.exchange.time_limit().is_some();
                 // If the caller wants an error for its status, that is all there is to keep.
                 self.last = match self.status_error(Ok(response)) {
                     Ok(response) => is_kept.then_some(Ok(response)),

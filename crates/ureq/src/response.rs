@@ -2,6 +2,7 @@
 
 use crate::watch;
 use http::Response;
+use http_retry_core::adapter::Inspected;
 use http_retry_core::rules::CannedResponse;
 use http_retry_core::runtime::Runtime;
 use std::io::{self, Cursor, Read};
@@ -9,17 +10,6 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 use ureq::{Body, Error};
-
-/// The end of reading a body.
-pub(crate) enum ReadEnd {
-    /// All of it was read.
-    AtTheEnd,
-    /// The reader has seen enough.
-    Enough,
-    TimeIsUp,
-    /// The body broke; its caller gets the error after the bytes before it.
-    Broken(Error),
-}
 
 /// Returns a reader that has seen enough once it was given more than this many bytes.
 pub(crate) fn at_most(bytes: usize) -> impl FnMut(&[u8]) -> ControlFlow<()> {
@@ -42,13 +32,14 @@ impl Read for FailedRead {
     }
 }
 
-/// Reads a body until `see` has seen enough of it, and at most until this time; the caller still gets all of it.
+/// Reads a body until `see` has seen enough of it, and at most until this time; the caller still gets all of it. If the
+/// body breaks, the caller gets the error after the bytes before it.
 pub(crate) fn read(
     response: Response<Body>,
     clock: &Arc<dyn Runtime>,
     until: Option<Duration>,
     see: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
-) -> (Response<Body>, ReadEnd) {
+) -> (Response<Body>, Result<Inspected, Error>) {
     let (parts, body) = response.into_parts();
     let kind = body.mime_type().map(str::to_owned);
     let mut rest = body.into_reader();
@@ -62,9 +53,9 @@ pub(crate) fn read(
         None => builder,
     };
     let body = match &end {
-        ReadEnd::AtTheEnd => builder.data(data),
-        ReadEnd::Enough | ReadEnd::TimeIsUp => builder.reader(Cursor::new(data).chain(rest)),
-        ReadEnd::Broken(error) => {
+        Ok(Inspected::AtTheEnd) => builder.data(data),
+        Ok(_) => builder.reader(Cursor::new(data).chain(rest)),
+        Err(error) => {
             let again = io::Error::new(kind_of(error), error.to_string());
             builder.reader(Cursor::new(data).chain(FailedRead(Some(again))))
         }
@@ -85,28 +76,28 @@ fn fill(
     data: &mut Vec<u8>,
     is_late: &dyn Fn() -> bool,
     see: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
-) -> ReadEnd {
+) -> Result<Inspected, Error> {
     let mut buffer = [0; 8 * 1024];
     loop {
         if is_late() {
-            return ReadEnd::TimeIsUp;
+            return Ok(Inspected::TimeIsUp);
         }
         let read = match rest.read(&mut buffer) {
-            Ok(0) => return ReadEnd::AtTheEnd,
+            Ok(0) => return Ok(Inspected::AtTheEnd),
             Ok(read) => buffer.get(..read).unwrap_or_default(),
             Err(error) => {
                 let error = Error::from(error);
                 let is_cut = matches!(error, Error::Timeout(_)) && is_late();
                 return if is_cut {
-                    ReadEnd::TimeIsUp
+                    Ok(Inspected::TimeIsUp)
                 } else {
-                    ReadEnd::Broken(error)
+                    Err(error)
                 };
             }
         };
         data.extend_from_slice(read);
         if see(read).is_break() {
-            return ReadEnd::Enough;
+            return Ok(Inspected::Enough);
         }
     }
 }
