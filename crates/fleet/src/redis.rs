@@ -8,11 +8,10 @@ mod tests;
 use super::budget::{BudgetReply, BudgetReport};
 use super::gate::{GateReply, GateReport};
 use super::names::{BudgetKeys, GateKeys};
-use super::store::{Reply, Store, Subscriber};
+use super::store::{Reply, Store, Subscriber, ends_connection};
 use ::redis::aio::MultiplexedConnection;
 use ::redis::{Client, Cmd, ErrorKind, RedisConnectionInfo, RedisError, cmd};
 use connection::RedisConnection;
-use failure::Failure;
 use http_retry_core::ConfigError;
 use http_retry_core::report::LeaveReason;
 use sha1_smol::Sha1;
@@ -98,15 +97,15 @@ impl RedisStore {
         connection: u64,
         reply: impl Future<Output = Result<T, RedisError>>,
     ) -> Result<T, LeaveReason> {
-        let failure = match tokio::time::timeout(RESPONSE_TIMEOUT, reply).await {
+        let (reason, is_unreadable) = match tokio::time::timeout(RESPONSE_TIMEOUT, reply).await {
             Ok(Ok(reply)) => return Ok(reply),
-            Ok(Err(error)) => Failure::of(&error),
-            Err(_) => Failure::no_reply(),
+            Ok(Err(error)) => (failure::reason(&error), failure::is_unreadable(&error)),
+            Err(_) => (LeaveReason::Timeout, false),
         };
-        if failure.ends_connection {
+        if is_unreadable || ends_connection(reason) {
             self.connection.give_up(connection);
         }
-        Err(failure.reason)
+        Err(reason)
     }
 }
 

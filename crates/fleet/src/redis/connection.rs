@@ -1,6 +1,6 @@
 //! The only connection of a fleet, opened when it is needed, and given up by the first user that finds it broken.
 
-use super::failure::{self, Failure};
+use super::failure;
 use crate::gate::GateNotice;
 use crate::store::Subscribers;
 use ::redis::aio::MultiplexedConnection;
@@ -105,7 +105,7 @@ impl RedisConnection {
             }
             opened => opened.map(|commands| (commands, true)),
         };
-        let (commands, has_pushes) = opened.map_err(|error| Failure::of(&error).reason)?;
+        let (commands, has_pushes) = opened.map_err(|error| failure::reason(&error))?;
         Ok(Open {
             number,
             commands,

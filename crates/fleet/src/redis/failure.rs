@@ -1,15 +1,7 @@
 //! The meaning of an error of the server or of its connection.
 
-use crate::store::ends_connection;
 use ::redis::{ErrorKind, RedisError, ServerErrorKind};
 use http_retry_core::report::LeaveReason;
-
-/// The meaning of an error; `ends_connection` if its connection is of no more use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Failure {
-    pub(super) reason: LeaveReason,
-    pub(super) ends_connection: bool,
-}
 
 /// The error codes of servers. Before 7.0, an error in a script has the code `ERR` and names the real one in its text.
 const CODES: [(&str, LeaveReason); 16] = [
@@ -31,28 +23,9 @@ const CODES: [(&str, LeaveReason); 16] = [
     ("BUSY", LeaveReason::Timeout),
 ];
 
-impl Failure {
-    /// Returns the failure of a command without a reply.
-    pub(super) fn no_reply() -> Self {
-        Self::with(LeaveReason::Timeout)
-    }
-
-    pub(super) fn of(error: &RedisError) -> Self {
-        // A reply of the wrong kind may be a part of another reply.
-        let is_unreadable = error.kind() == ErrorKind::Parse;
-        let failure = Self::with(reason(error));
-        Self {
-            ends_connection: failure.ends_connection || is_unreadable,
-            ..failure
-        }
-    }
-
-    fn with(reason: LeaveReason) -> Self {
-        Self {
-            reason,
-            ends_connection: ends_connection(reason),
-        }
-    }
+/// Returns `true` if a reply is of the wrong kind. It may be a part of another reply, so its connection is useless.
+pub(super) fn is_unreadable(error: &RedisError) -> bool {
+    error.kind() == ErrorKind::Parse
 }
 
 /// Returns `true` if the server does not know a script, or no longer does.
@@ -69,7 +42,8 @@ pub(super) fn is_older_protocol(error: &RedisError) -> bool {
         || text.starts_with("unknown command")
 }
 
-fn reason(error: &RedisError) -> LeaveReason {
+/// Returns the reason for which a process with this error leaves the fleet.
+pub(super) fn reason(error: &RedisError) -> LeaveReason {
     match error.kind() {
         ErrorKind::Io if error.is_timeout() => LeaveReason::Timeout,
         ErrorKind::Io | ErrorKind::InvalidClientConfig => LeaveReason::Unreachable,
@@ -93,20 +67,21 @@ fn by_code(error: &RedisError) -> LeaveReason {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::ends_connection;
     use ::redis::make_extension_error;
     use std::io;
 
-    fn failure(code: &str, text: &str) -> Failure {
+    fn reason_of(code: &str, text: &str) -> LeaveReason {
         let error = make_extension_error(code.to_owned(), Some(text.to_owned()));
-        Failure::of(&error)
+        reason(&error)
     }
 
     #[test]
     fn every_code_has_its_reason() {
         for (code, reason) in CODES {
-            assert_eq!(failure(code, "x").reason, reason, "{code}");
+            assert_eq!(reason_of(code, "x"), reason, "{code}");
         }
-        assert_eq!(failure("ERR", "no such thing").reason, LeaveReason::Script);
+        assert_eq!(reason_of("ERR", "no such thing"), LeaveReason::Script);
     }
 
     #[test]
@@ -142,9 +117,9 @@ mod tests {
     #[test]
     fn an_error_inside_a_script_is_recognized_by_its_text() {
         let text = "Error running script (call to f_ab): @user_script:16: WRONGTYPE Operation";
-        assert_eq!(failure("ERR", text).reason, LeaveReason::WrongType);
+        assert_eq!(reason_of("ERR", text), LeaveReason::WrongType);
         let text = "command not allowed when used memory > 'maxmemory'. OOM";
-        assert_eq!(failure("ERR", text).reason, LeaveReason::NoMemory);
+        assert_eq!(reason_of("ERR", text), LeaveReason::NoMemory);
     }
 
     #[test]
@@ -159,15 +134,15 @@ mod tests {
             ("MOVED", false),
             ("ERR", false),
         ] {
-            assert_eq!(failure(code, "").ends_connection, ends, "{code}");
+            assert_eq!(ends_connection(reason_of(code, "")), ends, "{code}");
         }
         for (kind, reason) in [
             (io::ErrorKind::TimedOut, LeaveReason::Timeout),
             (io::ErrorKind::BrokenPipe, LeaveReason::Unreachable),
         ] {
-            let failure = Failure::of(&io::Error::from(kind).into());
-            assert_eq!(failure.reason, reason);
-            assert!(failure.ends_connection);
+            let found = super::reason(&io::Error::from(kind).into());
+            assert_eq!(found, reason);
+            assert!(ends_connection(found));
         }
     }
 }
