@@ -164,7 +164,7 @@ const TYPES: [(&str, usize); 5] = [
     ("RetryPolicy", 11),
     ("Outcome", 19),
     ("Gate", 6),
-    ("RetrySession", 9),
+    ("RetrySession", 8),
     ("RetryBudget", 10),
 ];
 
