@@ -1,101 +1,110 @@
 //! Reports as maps, for a log or a store.
 
 use super::{AttemptReport, RetryReport};
-use crate::policy::Scope;
 use crate::policy::moment::millis;
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use crate::policy::{Class, DelaySource, ErrorKind, Reach, Reason, Scope, StopReason};
+use crate::report::TextCut;
+use serde::{Serialize, Serializer};
+
+/// A report as it is written.
+#[derive(Serialize)]
+struct ReportMap<'a> {
+    attempt_count: u32,
+    retries: u32,
+    waited_ms: u64,
+    stop: StopReason,
+    explanation: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stopped_by: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens_left: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unknown_service: Option<&'a str>,
+    from_elsewhere: bool,
+    attempts: &'a [AttemptReport],
+}
+
+/// An attempt as it is written.
+#[derive(Serialize)]
+struct AttemptMap<'a> {
+    number: u32,
+    started_ms: u64,
+    took_ms: u64,
+    delay_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delay_source: Option<DelaySource>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ErrorKind>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_type: Option<&'static str>,
+    class: Class,
+    reach: Reach,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unreadable: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<Reason>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    row: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scope: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cut: Option<TextCut>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    copies: Option<u32>,
+}
 
 impl Serialize for RetryReport {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let stopped_by = self.stopped_by.as_deref();
-        let tokens_left = self.tokens_left.map(|tokens| tokens.to_string());
-        let tokens_left = tokens_left.and_then(|tokens| tokens.parse::<f64>().ok());
-        let known = [
-            stopped_by.is_some(),
-            tokens_left.is_some(),
-            self.budget.is_some(),
-            self.unknown_service.is_some(),
-        ];
-        let mut map = serializer.serialize_map(Some(count(7, &known)))?;
-        map.serialize_entry("attempt_count", &self.attempt_count)?;
-        map.serialize_entry("retries", &self.retries())?;
-        map.serialize_entry("waited_ms", &millis(self.waited))?;
-        map.serialize_entry("stop", &self.stop)?;
-        map.serialize_entry("explanation", &self.stop.explain_by(stopped_by))?;
-        add_known(&mut map, "stopped_by", stopped_by)?;
-        add_known(&mut map, "tokens_left", tokens_left)?;
-        add_known(&mut map, "budget", self.budget.as_deref())?;
-        add_known(&mut map, "unknown_service", self.unknown_service.as_deref())?;
-        map.serialize_entry("from_elsewhere", &self.from_elsewhere)?;
-        map.serialize_entry("attempts", &self.attempts)?;
-        map.end()
+        let map = ReportMap {
+            attempt_count: self.attempt_count,
+            retries: self.retries(),
+            waited_ms: millis(self.waited),
+            stop: self.stop,
+            explanation: &self.stop.explain_by(self.stopped_by.as_deref()),
+            stopped_by: self.stopped_by.as_deref(),
+            tokens_left: self
+                .tokens_left
+                .and_then(|tokens| tokens.to_string().parse().ok()),
+            budget: self.budget.as_deref(),
+            unknown_service: self.unknown_service.as_deref(),
+            from_elsewhere: self.from_elsewhere,
+            attempts: &self.attempts,
+        };
+        map.serialize(serializer)
     }
 }
 
 impl Serialize for AttemptReport {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let unreadable: Vec<_> = self.unreadable().collect();
-        let copies = Some(self.copies).filter(|copies| *copies > 1);
-        let known = [
-            self.delay_source.is_some(),
-            self.status.is_some(),
-            self.error.is_some(),
-            self.error_type.is_some(),
-            self.asked.is_some(),
-            !unreadable.is_empty(),
-            self.reason.is_some(),
-            self.rule.is_some(),
-            self.row.is_some(),
-            self.scope.is_some(),
-            self.cut.is_some(),
-            copies.is_some(),
-        ];
-        let mut map = serializer.serialize_map(Some(count(6, &known)))?;
-        map.serialize_entry("number", &self.number)?;
-        map.serialize_entry("started_ms", &millis(self.started))?;
-        map.serialize_entry("took_ms", &millis(self.took))?;
-        map.serialize_entry("delay_ms", &millis(self.delay))?;
-        add_known(&mut map, "delay_source", self.delay_source)?;
-        add_known(
-            &mut map,
-            "status",
-            self.status.map(|status| status.as_u16()),
-        )?;
-        add_known(&mut map, "error", self.error)?;
-        add_known(&mut map, "error_type", self.error_type)?;
-        map.serialize_entry("class", &self.class)?;
-        map.serialize_entry("reach", &self.reach)?;
-        add_known(&mut map, "asked_ms", self.asked.map(millis))?;
-        add_known(
-            &mut map,
-            "unreadable",
-            Some(unreadable).filter(|all| !all.is_empty()),
-        )?;
-        add_known(&mut map, "reason", self.reason)?;
-        add_known(&mut map, "rule", self.rule.as_deref())?;
-        add_known(&mut map, "row", self.row.as_deref())?;
-        add_known(&mut map, "scope", self.scope.map(scope_name))?;
-        add_known(&mut map, "cut", self.cut)?;
-        add_known(&mut map, "copies", copies)?;
-        map.end()
-    }
-}
-
-/// Returns the number of entries, of which so many are always known. Some formats, such as postcard, write it first.
-fn count(always: usize, known: &[bool]) -> usize {
-    let known = known.iter().filter(|known| **known).count();
-    always.saturating_add(known)
-}
-
-/// Adds an entry to a map, unless its value is not known.
-fn add_known<M: SerializeMap>(
-    map: &mut M,
-    name: &str,
-    value: Option<impl Serialize>,
-) -> Result<(), M::Error> {
-    match value {
-        Some(value) => map.serialize_entry(name, &value),
-        None => Ok(()),
+        let map = AttemptMap {
+            number: self.number,
+            started_ms: millis(self.started),
+            took_ms: millis(self.took),
+            delay_ms: millis(self.delay),
+            delay_source: self.delay_source,
+            status: self.status.map(|status| status.as_u16()),
+            error: self.error,
+            error_type: self.error_type,
+            class: self.class,
+            reach: self.reach,
+            asked_ms: self.asked.map(millis),
+            unreadable: self.unreadable().collect(),
+            reason: self.reason,
+            rule: self.rule.as_deref(),
+            row: self.row.as_deref(),
+            scope: self.scope.map(scope_name),
+            cut: self.cut,
+            copies: Some(self.copies).filter(|copies| *copies > 1),
+        };
+        map.serialize(serializer)
     }
 }
 
