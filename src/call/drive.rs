@@ -102,7 +102,7 @@ fn begin<'c, C: Sends>(
 ///
 /// # Errors
 ///
-/// What follows the attempt, which was cut.
+/// The next todo, if the attempt was cut.
 async fn wait_for_end<C: Client>(
     call: &mut Call<C>,
     sent: impl Future<Output = AttemptResult<C>>,

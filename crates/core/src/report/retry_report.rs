@@ -62,7 +62,7 @@ pub struct RetryReport {
     pub waited: Duration,
     /// The reason why there was no further attempt.
     pub stop: StopReason,
-    /// What decided that there was no further attempt, if it was more than a limit of the policy:
+    /// The cause of the stop, if it was more than a limit of the policy:
     ///
     /// | cause | value |
     /// |---|---|
