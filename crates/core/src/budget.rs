@@ -216,12 +216,8 @@ impl RetryBudget {
     /// [`StopReason::BudgetExhausted`] if there are too few tokens.
     pub fn withdraw(&self, plan: RetryPlan, now: Duration) -> Result<PaidRetry, StopReason> {
         let price = self.price(&plan, now);
-        let inner = self.0.as_ref();
-        if inner.is_none_or(|inner| inner.withdraw(price, now)) {
-            Ok(PaidRetry::new(self.clone(), price, plan))
-        } else {
-            Err(StopReason::BudgetExhausted)
-        }
+        self.pay(price, plan, now)
+            .ok_or(StopReason::BudgetExhausted)
     }
 
     /// Returns `true` if the budget pays for every retry.
@@ -306,9 +302,16 @@ impl RetryBudget {
         is_taken.then(|| TakenTokens::new(self.clone(), price))
     }
 
+    /// Returns the price of a planned retry. Asked once for each plan: from a full budget, trouble begins now.
     fn price(&self, plan: &RetryPlan, now: Duration) -> u64 {
         let inner = self.0.as_ref();
         inner.map_or(0, |inner| inner.price(plan, now))
+    }
+
+    fn pay(&self, price: u64, plan: RetryPlan, now: Duration) -> Option<PaidRetry> {
+        let inner = self.0.as_ref();
+        let is_paid = inner.is_none_or(|inner| inner.withdraw(price, now));
+        is_paid.then(|| PaidRetry::new(self.clone(), price, plan))
     }
 
     fn refund(&self, price: u64) {

@@ -37,9 +37,8 @@ impl BudgetExt for RetryBudget {
         let price = self.price(&plan, now);
         // A free retry needs no round trip to the store.
         let Some(account) = self.shared_account().filter(|_| price > 0) else {
-            return self
-                .withdraw(plan, now)
-                .map_or(PaymentResult::Refused, PaymentResult::Paid);
+            let paid = self.pay(price, plan, now);
+            return paid.map_or(PaymentResult::Refused, PaymentResult::Paid);
         };
         match account.ask(price, now) {
             AccountReply::Paid => PaymentResult::Paid(PaidRetry::new(self.clone(), price, plan)),
