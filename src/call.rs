@@ -21,7 +21,7 @@ use crate::{Attempt, ErrorKind, StopReason};
 use client::{SavedOf, number};
 use http::StatusCode;
 use http_retry_core::adapter::{
-    self, Changes, End, Ending, EndsWith, Exchange, Head as _, Kept, RequestSettings, Todo,
+    self, Changes, End, Ending, Exchange, Head as _, Kept, RequestSettings, Todo,
 };
 use http_retry_core::attempt::AttemptHandle;
 use reading::BodyRead;
@@ -334,21 +334,15 @@ impl<C: Client> Kept for Saved<C> {
 #[cold]
 #[inline(never)]
 fn replaced<C: Client>(mut result: AttemptResult<C>, ending: Ending) -> AttemptResult<C> {
-    let Ending { with, report, .. } = ending;
-    match (with, &report) {
-        (EndsWith::Response(canned, url), _) => {
-            let canned = C::Responses::canned(&canned, &url);
-            result = canned.map_or(result, Ok);
-        }
-        // An error already tells the caller of the failure, and stays unchanged.
-        (EndsWith::Failure, Some(report)) if result.is_ok() => {
-            let failed = || LayerError::Failed(RequestFailed::new(report.clone()));
-            result = C::own_error().map_or(result, |own| Err(own(failed())));
-        }
-        _ => {}
+    if let Some((canned, url)) = &ending.response {
+        let canned = C::Responses::canned(canned, url);
+        result = canned.map_or(result, Ok);
     }
-    // Last, so that a made-up response carries the report too.
-    if let (Ok(response), Some(report)) = (&mut result, report) {
+    // An error already tells the caller of the failure, and stays unchanged.
+    if let (Ok(response), Some(report)) = (&mut result, ending.report) {
+        if let Some(own) = C::own_error().filter(|_| ending.fails) {
+            return Err(own(LayerError::Failed(RequestFailed::new(report))));
+        }
         if let Some(extensions) = C::Responses::extensions_mut(response) {
             extensions.insert::<RetryReport>(report);
         }

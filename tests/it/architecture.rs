@@ -348,7 +348,7 @@ fn one_exchange_alone_pays_enters_gates_and_records() {
 const DOORS: [(&str, &str); 6] = [
     (
         "adapter",
-        "BodyPart Budgets Changes End Ending EndsWith Engine ErrorFacts Exchange \
+        "BodyPart Budgets Changes End Ending Engine ErrorFacts Exchange \
          Found Head Inspected Kept Rebase RedirectMode RedirectSigns RequestSettings RewriteWith \
          Routes SaveOptions Todo follows_no_redirects follows_redirect warn_of_setting",
     ),

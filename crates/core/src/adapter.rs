@@ -13,7 +13,7 @@ pub use crate::exchange::Exchange;
 pub use crate::exchange::engine::{Engine, Routes, SaveOptions};
 pub use crate::exchange::head::{Head, Kept};
 pub use crate::exchange::settings::RequestSettings;
-pub use crate::exchange::todo::{Changes, End, Ending, EndsWith, ErrorFacts, Found, Todo};
+pub use crate::exchange::todo::{Changes, End, Ending, ErrorFacts, Found, Todo};
 pub use crate::nested::{RedirectMode, RedirectSigns, follows_redirect};
 pub use crate::policy::bodies::{BodyPart, Inspected, RewriteWith};
 pub use crate::report::span::warn_of_setting;

@@ -7,8 +7,8 @@ use crate::runtime::clock;
 use crate::watch::{self, Seen};
 use http::{Request, Response};
 use http_retry_core::adapter::{
-    BodyPart, Changes, End, Ending, EndsWith, Engine, ErrorFacts, Exchange, Found, Head, Inspected,
-    Kept, RedirectSigns, RequestSettings, Todo,
+    BodyPart, Changes, End, Engine, ErrorFacts, Exchange, Found, Head, Inspected, Kept,
+    RedirectSigns, RequestSettings, Todo,
 };
 use http_retry_core::reading::is_longer;
 use http_retry_core::runtime::block_on;
@@ -233,22 +233,17 @@ impl<'a, 'b> Call<'a, 'b> {
             None => Err(Error::Timeout(Timeout::Global)),
         };
         let mut result = self.last.take().unwrap_or_else(late);
-        let Some(Ending { with, report, .. }) = ending else {
+        let Some(ending) = ending else {
             return self.status_error(result);
         };
-        match (with, &report) {
-            (EndsWith::Response(response, _), _) => result = Ok(canned(&response)),
-            (EndsWith::Failure, Some(report)) if result.is_ok() => {
-                result = self.status_error(result);
-                if result.is_ok() {
-                    let failed = RequestFailed::new(report.clone());
-                    result = Err(Error::Other(Box::new(failed)));
-                }
-            }
-            _ => {}
+        if let Some((response, _)) = ending.response {
+            result = Ok(canned(&response));
         }
         let mut response = self.status_error(result)?;
-        if let Some(report) = report {
+        if let Some(report) = ending.report {
+            if ending.fails {
+                return Err(Error::Other(Box::new(RequestFailed::new(report))));
+            }
             response.extensions_mut().insert::<RetryReport>(report);
         }
         Ok(response)

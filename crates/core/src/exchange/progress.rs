@@ -5,7 +5,7 @@ use super::engine::Engine;
 use super::gates::{PermitGuard, joined_gate_key};
 use super::head::{Head, Kept};
 use super::retry::{Awaited, CutAttempt, Limit, UndoMove};
-use super::todo::{End, Ending, EndsWith, ErrorFacts, Found, Todo};
+use super::todo::{End, Ending, ErrorFacts, Found, Todo};
 use super::{Exchange, signs_of};
 use crate::attempt::{self, AttemptHandle};
 use crate::budget::{PaidRetry, RetryBudget};
@@ -488,11 +488,12 @@ impl Progress {
         if why == StopReason::RedirectsUnknown {
             self.engine.redirects.warn_of_the_missing_setting();
         }
-        let with = match (ends_with, &report, &self.head) {
+        let (mut response, mut fails) = (None, false);
+        match (ends_with, &report, &self.head) {
             (OnExhausted::Respond(canned), _, Some(head)) => {
-                EndsWith::Response(canned.clone(), head.uri.clone())
+                response = Some((canned.clone(), head.uri.clone()));
             }
-            (OnExhausted::Fail, Some(_), _) => EndsWith::Failure,
+            (OnExhausted::Fail, ..) => fails = true,
             (OnExhausted::DeadLetter { name, .. }, Some(report), Some(head)) => {
                 if let Some(observer) = self.route.dead_letters(name) {
                     observer.on_dead_letter(&DeadLetter::new(
@@ -503,11 +504,14 @@ impl Progress {
                         report,
                     ));
                 }
-                EndsWith::Last
             }
-            _ => EndsWith::Last,
-        };
-        Ending { with, report }
+            _ => {}
+        }
+        Ending {
+            report,
+            response,
+            fails,
+        }
     }
 
     /// Returns the gate that the attempt has passed, if its service has one.

@@ -111,19 +111,10 @@ pub struct Changes<'a> {
 /// The end of a request.
 #[non_exhaustive]
 pub struct Ending {
-    /// The result for the caller.
-    pub with: EndsWith,
     /// The report, unless the first attempt succeeded.
     pub report: Option<RetryReport>,
-}
-
-/// The result for the caller.
-#[expect(clippy::exhaustive_enums, reason = "an adapter must know each")]
-pub enum EndsWith {
-    /// The last result.
-    Last,
-    /// This response, as if from this URL.
-    Response(CannedResponse, String),
-    /// An error with the report, unless the last result is an error.
-    Failure,
+    /// A response for the caller in place of the last result, and the URL that it is as if from.
+    pub response: Option<(CannedResponse, String)>,
+    /// `true` if the caller gets an error with the report in place of the last result, unless that is an error itself.
+    pub fails: bool,
 }
