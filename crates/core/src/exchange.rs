@@ -59,7 +59,7 @@ pub struct Exchange {
     route: Arc<Route>,
     /// The budget of the request's service, if each has its own; else an unlimited one. Found together with the gate, by
     /// the same name.
-    budget: RetryBudget,
+    found_budget: RetryBudget,
     settings: RequestSettings,
     /// The mark of the attempt under way.
     mark: AttemptMark,
@@ -87,7 +87,7 @@ impl Exchange {
             started: engine.runtime.now(),
             permit: PermitGuard::new(engine, None),
             route,
-            budget: RetryBudget::unlimited(),
+            found_budget: RetryBudget::unlimited(),
             settings,
             timer: None,
             recorder: None,
@@ -135,10 +135,16 @@ impl Exchange {
     }
 
     /// Takes the request's turn at its gates.
+    ///
+    /// | if it succeeds at once | it is | it begins with |
+    /// |---|---|---|
+    /// | and nobody observes it | counted only: *silent* | nothing more |
+    /// | and somebody observes it | counted and reported | a recorder |
+    /// | and its response is still looked at, or it has to wait | judged as any other | its progress |
     #[inline(always)]
     pub fn start(&mut self, head: Option<&impl Head>) -> Todo {
-        let is_silent = self.settings.is_plain() && self.engine().is_silent(&self.route);
-        if is_silent && self.enters_at_once(head) {
+        let is_silent = self.settings.is_silent() && self.engine().is_silent(&self.route);
+        if is_silent && self.takes_first_turn(head) {
             return Todo::Send;
         }
         // Silent, and still not sent: a gate holds it up.
@@ -150,10 +156,10 @@ impl Exchange {
     #[cold]
     #[inline(never)]
     fn start_slowly(&mut self, head: Option<&impl Head>, must_wait: bool) -> Todo {
-        let is_plain = !must_wait
+        let needs_recorder_only = !must_wait
             && self.settings.leaves_successes()
             && self.engine().leaves_successes(&self.route);
-        if is_plain && self.enters_at_once(head) {
+        if needs_recorder_only && self.takes_first_turn(head) {
             self.recorder = Some(self.new_recorder(head));
             return Todo::Send;
         }
@@ -170,7 +176,7 @@ impl Exchange {
         self.settings.facts = Some(head.facts());
         let is_named = || is_logged() && !self.settings.is_passthrough() && !policy.is_off();
         // Its service has a name in the report, as its budget has.
-        if self.has_own_budget() || policy.asks_for_the_request() || is_named() {
+        if self.has_found_budget() || policy.asks_for_the_request() || is_named() {
             self.keep_request(head);
         }
     }
@@ -501,25 +507,26 @@ impl Exchange {
     /// Returns `true` if the budget of the request's service was looked up. An unlimited one counts as if it were not:
     /// nothing is asked of it.
     #[inline(always)]
-    fn has_own_budget(&self) -> bool {
-        !self.budget.is_unlimited()
+    fn has_found_budget(&self) -> bool {
+        !self.found_budget.is_unlimited()
     }
 
     /// Returns the budget of the request's service, or an unlimited one if it was not looked up.
     #[inline(always)]
     fn budget(&self) -> &RetryBudget {
-        if self.has_own_budget() {
-            return &self.budget;
+        if self.has_found_budget() {
+            return &self.found_budget;
         }
         match self.engine().budgets_of(&self.route) {
             Budgets::One(budget) => budget,
-            Budgets::PerService(_) => &self.budget,
+            Budgets::PerService(_) => &self.found_budget,
         }
     }
 
-    /// Finds the budget of the request's service, and returns `true` if the gate lets the first attempt go at once.
+    /// Finds the budget of the request's service, and takes the first attempt's turn at the gate: `true` if it may go at
+    /// once. One look-up serves both. If it may not, and for every retry, [`Progress::start`] takes the turn.
     #[inline(always)]
-    fn enters_at_once(&mut self, head: Option<&impl Head>) -> bool {
+    fn takes_first_turn(&mut self, head: Option<&impl Head>) -> bool {
         let (engine, policy) = (&*self.permit.engine, self.route.policy());
         // A nested layer stands aside at the gate too: the outer one waits there, if it has one.
         let is_gated = !self.settings.is_passthrough() && policy.gate_wait_limit().is_some();
@@ -532,7 +539,7 @@ impl Exchange {
         }
         let authority = head.and_then(Head::authority).unwrap_or_default();
         if let Some(budgets) = budgets {
-            self.budget = budgets.get(self.settings.service(&self.route, &authority));
+            self.found_budget = budgets.get(self.settings.service(&self.route, &authority));
         }
         if !is_gated {
             return true;

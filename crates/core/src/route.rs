@@ -35,7 +35,7 @@ type ByName<T> = Arc<[(Arc<str>, T)]>;
 #[derive(Clone)]
 pub struct Route {
     pub(crate) policy: RetryPolicy,
-    pub(crate) budget: Budgets,
+    pub(crate) budgets: Budgets,
     /// `true` if the budget was set explicitly, so that the layer's does not replace it.
     pub(crate) names_budget: bool,
     /// `true` if it shares nothing with other processes, even if its layer is in a fleet.
@@ -44,7 +44,7 @@ pub struct Route {
     pub service: Option<Arc<str>>,
     pub(crate) overrides: RequestOverrides,
     /// The budgets named by the policy's rules.
-    pub(crate) budgets: ByName<RetryBudget>,
+    pub(crate) named_budgets: ByName<RetryBudget>,
     /// The services named by the policy's failovers.
     pub(crate) destinations: ByName<Destination>,
     /// The steps to them; `None` without one, so that a program that names none is spared the code.
@@ -109,16 +109,16 @@ impl Route {
 
     /// Creates a route with this policy, and no service name. These budgets pay if the layer has none.
     #[must_use]
-    pub fn with_budgets(policy: RetryPolicy, budget: Budgets) -> Self {
+    pub fn with_budgets(policy: RetryPolicy, budgets: Budgets) -> Self {
         Self {
             keeps_head: policy.may_respond(),
             policy,
-            budget,
+            budgets,
             names_budget: false,
             alone: false,
             service: None,
             overrides: RequestOverrides::Allow,
-            budgets: Arc::default(),
+            named_budgets: Arc::default(),
             destinations: Arc::default(),
             failover: None,
             dead_letters: Arc::default(),
@@ -130,7 +130,7 @@ impl Route {
     #[must_use]
     pub fn budget(self, budget: RetryBudget) -> Self {
         Self {
-            budget: Budgets::One(budget),
+            budgets: Budgets::One(budget),
             names_budget: true,
             ..self
         }
@@ -176,7 +176,7 @@ impl Route {
     #[must_use]
     pub fn named_budgets(self, budgets: impl IntoIterator<Item = (Arc<str>, RetryBudget)>) -> Self {
         Self {
-            budgets: budgets.into_iter().collect(),
+            named_budgets: budgets.into_iter().collect(),
             ..self
         }
     }
@@ -219,7 +219,7 @@ impl Route {
     #[must_use]
     #[inline]
     pub fn budgets(&self) -> &Budgets {
-        &self.budget
+        &self.budgets
     }
 
     /// Returns the part of a request's own settings that this route allows.
@@ -258,7 +258,9 @@ impl Route {
         otherwise: &RetryBudget,
         now: Duration,
     ) -> PaymentResult {
-        let named = plan.budget().and_then(|name| named(&self.budgets, name));
+        let named = plan
+            .budget()
+            .and_then(|name| named(&self.named_budgets, name));
         named.unwrap_or(otherwise).ask(plan, now)
     }
 
@@ -283,7 +285,7 @@ impl Route {
         self.policy.streams().is_none()
             && !self.policy.reads_whole_responses()
             && self.policy.takes_successes_as_they_are()
-            && self.budgets.is_empty()
+            && self.named_budgets.is_empty()
             && !self.keeps_head
     }
 }
@@ -299,7 +301,7 @@ impl fmt::Debug for Route {
         f.debug_struct("Route")
             .field("service", &self.service)
             .field("policy", &self.policy)
-            .field("budget", &self.budget)
+            .field("budgets", &self.budgets)
             .finish_non_exhaustive()
     }
 }

@@ -386,10 +386,10 @@ impl Engine {
         own.unwrap_or(route.budgets())
     }
 
-    fn pay_from(&mut self, budget: Budgets) {
+    fn pay_from(&mut self, budgets: Budgets) {
         match &mut self.routes {
-            Routes::One(route) => Arc::make_mut(route).budget = budget,
-            Routes::PerRequest(_) => self.budget = Some(budget),
+            Routes::One(route) => Arc::make_mut(route).budgets = budgets,
+            Routes::PerRequest(_) => self.budget = Some(budgets),
         }
     }
 

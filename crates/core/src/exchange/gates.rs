@@ -118,7 +118,7 @@ impl Progress {
     fn pass(&mut self, key: GateKey, now: Duration) -> Todo {
         let Engine { gate, runtime, .. } = &*self.engine;
         let quotas_at_once = self.route.policy().obeys_quotas_at_once();
-        let is_first = self.paid.is_none();
+        let is_first = self.is_first_attempt();
         if let Ok(permit) = gate.enter(key, now, quotas_at_once) {
             let place = permit.map(|permit| permit.for_first(is_first));
             return self.passed(key, place);
@@ -139,6 +139,11 @@ impl Progress {
         };
         self.waiting = Awaited::Gate(key, Box::new(gate.wait(request, runtime)));
         Todo::Wait
+    }
+
+    /// Returns `true` if nothing was sent yet: every retry holds its payment until it is sent.
+    fn is_first_attempt(&self) -> bool {
+        self.paid.is_none()
     }
 
     fn passed(&mut self, key: GateKey, place: Option<Permit>) -> Todo {

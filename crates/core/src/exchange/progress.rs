@@ -115,10 +115,10 @@ impl Exchange {
         let mut session = self.settings.session(policy, facts, self.started);
         session.set_request(subject.method.clone(), request);
         // Nothing pays for a request that is never sent again.
-        let budget = if !self.has_own_budget() && self.settings.may_retry(&route) {
+        let budget = if !self.has_found_budget() && self.settings.may_retry(&route) {
             engine.budget_of(&route, || Arc::clone(&subject.service))
         } else {
-            self.budget.clone()
+            self.found_budget.clone()
         };
         let operation = self.settings.operation();
         let gate_of_operation = || Some(engine.gate_key_of_operation(&route, operation?));
@@ -212,15 +212,17 @@ impl Progress {
             self.engine.runtime.now()
         };
         self.recorder.attempt_started(now);
-        self.begin_attempt(now)
+        let timeout = self.begin_attempt(now);
+        Attempt::new(self.recorder.number(), timeout)
     }
 
-    fn begin_attempt(&mut self, now: Duration) -> Attempt {
+    /// Sets the attempt's limits, and returns its timeout.
+    fn begin_attempt(&mut self, now: Duration) -> Option<Duration> {
         self.session.attempt_started(now);
         self.timer = None;
         let timeout = self.session.attempt_limit(now);
         self.limit = timeout.map(|timeout| Limit::new(timeout, now));
-        Attempt::new(self.recorder.number(), timeout)
+        timeout
     }
 
     /// Applies the session's decision to the state that requests share, and returns what the adapter must do.
@@ -419,7 +421,7 @@ impl Progress {
         // A layer that repeats nothing deposits nothing: an outer layer counts the same success.
         if outcome.class() == Class::Success && self.session.repeats() {
             self.budget.deposit(at.now);
-            let others = self.route.budgets.iter().map(|(_, budget)| budget);
+            let others = self.route.named_budgets.iter().map(|(_, budget)| budget);
             others.for_each(|budget| budget.deposit(at.now));
         }
         let is_done = end == Some(StopReason::Succeeded);

@@ -172,7 +172,7 @@ impl RequestSettings {
     }
 
     /// Returns `true` if a success needs no report and its body is not read.
-    pub(super) fn is_plain(&self) -> bool {
+    pub(super) fn is_silent(&self) -> bool {
         self.slot().is_none() && self.leaves_successes()
     }
 

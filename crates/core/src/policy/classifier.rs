@@ -537,6 +537,9 @@ impl RetryPolicy {
     /// Returns the source of the action on a judged outcome: the first rule that holds, or what the policy does
     /// otherwise. `None` if that depends on parts that have not been read yet.
     pub(in crate::policy) fn decide(&self, input: &ConditionInput<'_>) -> Option<DecidedBy> {
+        if !self.has_rules() {
+            return Some(DecidedBy::Policy);
+        }
         let rule = self.0.classifiers.first_rule(input)?;
         let by = rule.map_or(DecidedBy::Otherwise, DecidedBy::Rule);
         Some(match self.action_of(by) {

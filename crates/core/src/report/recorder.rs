@@ -165,8 +165,8 @@ impl ReportRecorder {
     ) {
         std::mem::take(&mut self.span).ended(outcome, self.copies);
         self.is_at_the_gate = false;
-        let is_plain = self.number == 1 && self.copies == 0;
-        self.only_success &= outcome.class() == Class::Success && is_plain && done;
+        let is_only_request = self.number == 1 && self.copies == 0;
+        self.only_success &= outcome.class() == Class::Success && is_only_request && done;
         // A plain success needs no report if nobody can receive it.
         if self.only_success && self.slot.is_none() && self.observers.is_empty() {
             return;
@@ -255,14 +255,14 @@ impl ReportRecorder {
         self.emit(at, RetryEventKind::Stopped(&self.report));
         super::span::log_stop(self.call, &self.subject, &self.report);
         // No report in a response means that its first attempt succeeded.
-        let is_plain = self.only_success && stop == StopReason::Succeeded;
+        let says_nothing = self.only_success && stop == StopReason::Succeeded;
         let report = &mut self.report;
         let mut take = || std::mem::replace(report, RetryReport::new());
         let Some(slot) = &self.slot else {
-            return (!is_plain).then(take);
+            return (!says_nothing).then(take);
         };
         let report = take();
-        let in_response = (!is_plain).then(|| report.clone());
+        let in_response = (!says_nothing).then(|| report.clone());
         slot.put(report);
         in_response
     }

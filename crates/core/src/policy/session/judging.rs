@@ -1,4 +1,14 @@
 //! The decision on an outcome, as soon as the part of its body is known that the policy needs.
+//!
+//! From an outcome to its decision:
+//!
+//! ```text
+//! judge_end -> judge_head -> decide -> plan_or_stop -> plan_retry -> plan_counted -> resend
+//!                   \-> Read -> judge_body -/   \-> plan_wait, plan_failover
+//! ```
+//!
+//! The classifiers judge in `judge_end` or, if one reads bodies, in `judge_body`. From `plan_or_stop` on, which stands in
+//! `plan.rs`, nothing changes the session.
 
 use super::RetrySession;
 use crate::policy::bodies::{BodyPart, has_an_end};

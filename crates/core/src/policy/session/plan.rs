@@ -124,7 +124,7 @@ impl RetrySession {
     }
 
     fn decision_on(&self, outcome: &Outcome<'_>) -> DecidedBy {
-        if self.disabled.is_some() || !self.policy.has_rules() {
+        if self.disabled.is_some() {
             return DecidedBy::Policy;
         }
         // Nothing more will be read, so every condition is decided.
