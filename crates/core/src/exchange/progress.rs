@@ -44,7 +44,7 @@ pub(super) struct Progress {
     pub(super) budget: RetryBudget,
     pub(super) recorder: Box<ReportRecorder>,
     /// `None` unless a failover, a dead letter or a made-up response may need it.
-    pub(super) head: Option<Box<KeptHead>>,
+    pub(super) head: Option<Box<SavedHead>>,
     /// The gate of the requests that share a rate limit with this one.
     pub(super) gate_key: GateKey,
     /// The right to send the attempt under way.
@@ -78,7 +78,7 @@ pub(super) struct Progress {
 }
 
 /// A copy of a request's head that outlives the request.
-pub(super) struct KeptHead {
+pub(super) struct SavedHead {
     pub(super) method: Method,
     uri: String,
     /// The URI that the request is sent to now, if it can be parsed.
@@ -126,7 +126,7 @@ impl Exchange {
             budget,
             session,
             recorder,
-            head: head.filter(|_| route.keeps_head).map(KeptHead::new),
+            head: head.filter(|_| route.keeps_head).map(SavedHead::new),
             gate_key: gate_key.or_else(gate_of_operation).unwrap_or_default(),
             // An empty permit has nothing to report to the gate when the attempt ends.
             permit: Some(permit).filter(|permit| permit.inner.is_some()),
@@ -533,7 +533,7 @@ impl Progress {
     }
 }
 
-impl KeptHead {
+impl SavedHead {
     fn new(head: &impl Head) -> Box<Self> {
         Box::new(Self {
             method: head.method().clone(),
