@@ -176,12 +176,16 @@ impl SavedReqwest {
 
 /// Returns host and port, without user info, in their normal form but for a final dot of the host.
 pub(super) fn host_and_port(url: &Url) -> Option<&str> {
+    let host = url.host_str().filter(|host| !host.is_empty())?;
+    // Most URLs have no port other than their scheme's.
+    let Some(port) = url.port() else {
+        return Some(host);
+    };
+    // The port is the end of the authority, in decimal and without zeros at its start.
+    let digits = usize::try_from(port.checked_ilog10().unwrap_or_default()).ok()?;
+    let length = host.len().saturating_add(":0".len()).saturating_add(digits);
     let authority = url.authority();
-    let has_user_info = !url.username().is_empty() || url.password().is_some();
-    // An `@` in user info is percent-encoded.
-    let user_info = authority.split_once('@').filter(|_| has_user_info);
-    let public = user_info.map_or(authority, |(_, public)| public);
-    (!public.is_empty()).then_some(public)
+    authority.get(authority.len().checked_sub(length)?..)
 }
 
 /// Changes the URL of a request, and removes the headers that are only for its first server.

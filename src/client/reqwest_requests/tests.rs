@@ -128,3 +128,26 @@ fn debug_output_of_a_saved_request_shows_no_secret() {
     let saved = format!("{saved:?}");
     assert!(saved.contains("PUT") && !saved.contains(SECRET), "{saved}");
 }
+
+#[test]
+fn host_and_port_are_the_authority_without_user_info() {
+    for (url, expected) in [
+        ("http://API.example", Some("api.example")),
+        ("http://api.example:80/a:1@b", Some("api.example")),
+        ("https://api.example:80/", Some("api.example:80")),
+        ("http://h:0/", Some("h:0")),
+        ("http://h:9/", Some("h:9")),
+        ("http://h:10/", Some("h:10")),
+        ("http://h:65535", Some("h:65535")),
+        ("http://@h:8080/", Some("h:8080")),
+        ("http://me@h/", Some("h")),
+        ("http://me:p%40ss:1@h:8080?x@y:1", Some("h:8080")),
+        ("http://[::1]/", Some("[::1]")),
+        ("http://me@[::1]:8080/", Some("[::1]:8080")),
+        ("other://me@Host:80#d", Some("Host:80")),
+        ("file:///a", None),
+        ("data:a@b:1", None),
+    ] {
+        assert_eq!(host_and_port(&url.parse().unwrap()), expected, "{url}");
+    }
+}
