@@ -205,7 +205,11 @@ pub(crate) fn pin(request: &mut Request, url: &str, credentials: &[HeaderName]) 
 }
 
 /// Clones everything but the headers. Returns `None` if the body cannot be cloned.
+#[inline]
 fn clone_without_headers(request: &mut Request) -> Option<Request> {
+    if request.headers().is_empty() {
+        return request.try_clone();
+    }
     let headers = std::mem::take(request.headers_mut());
     let clone = request.try_clone();
     *request.headers_mut() = headers;

@@ -24,7 +24,16 @@ pub(crate) enum SavedHeaders {
 }
 
 impl SavedHeaders {
+    #[inline]
     pub(super) fn new(headers: &HeaderMap) -> Self {
+        if headers.is_empty() {
+            // The buffer that others are packed in takes time to clear.
+            return Self::Packed(Box::default());
+        }
+        Self::of_some(headers)
+    }
+
+    fn of_some(headers: &HeaderMap) -> Self {
         pack(headers).map_or_else(|| Self::Whole(Box::new(headers.clone())), Self::Packed)
     }
 
