@@ -79,22 +79,22 @@ impl<C: Client> Call<C> {
     #[inline(always)]
     pub(crate) fn save(&mut self, requests: &C::Requests, request: C::Request) -> C::Request {
         if !self.exchange.may_retry() {
-            return self.keep_facts(request);
+            self.keep_facts(&request);
+            return request;
         }
         let (request, saved) = requests.save(request, self.exchange.engine().save);
         self.saved.0 = saved;
-        match self.saved.0 {
-            Some(_) => request,
-            // Its body cannot be copied.
-            None => self.keep_facts(request),
-        }
-    }
-
-    fn keep_facts(&mut self, request: C::Request) -> C::Request {
-        if let Some(head) = C::Requests::head(&request) {
-            self.exchange.keep_facts(&head);
+        // Its body cannot be copied.
+        if self.saved.0.is_none() {
+            self.keep_facts(&request);
         }
         request
+    }
+
+    fn keep_facts(&mut self, request: &C::Request) {
+        if let Some(head) = C::Requests::head(request) {
+            self.exchange.keep_facts(&head);
+        }
     }
 
     /// Returns the request of the next attempt.
@@ -262,10 +262,16 @@ impl<C: Client> Call<C> {
 
     /// Ends the request, and returns what the caller gets for this result.
     #[inline(always)]
-    pub(crate) fn finish(&mut self, result: AttemptResult<C>) -> AttemptResult<C> {
-        match self.exchange.finish() {
-            Some(ending) => replaced::<C>(result, ending),
-            None => result,
+    pub(crate) fn finish(&mut self, mut result: AttemptResult<C>) -> AttemptResult<C> {
+        self.finish_in_place(&mut result);
+        result
+    }
+
+    /// The same where the result stands: it is large, and most requests end with it as it is.
+    #[inline(always)]
+    fn finish_in_place(&mut self, result: &mut AttemptResult<C>) {
+        if let Some(ending) = self.exchange.finish() {
+            replace::<C>(result, ending);
         }
     }
 
@@ -330,24 +336,25 @@ impl<C: Client> Kept for Saved<C> {
     }
 }
 
-/// Returns what the caller gets for the last result of a request that ends like this.
+/// Replaces the last result of a request by what the caller gets for it, if the request ends like this.
 #[cold]
 #[inline(never)]
-fn replaced<C: Client>(mut result: AttemptResult<C>, ending: Ending) -> AttemptResult<C> {
+fn replace<C: Client>(result: &mut AttemptResult<C>, ending: Ending) {
     if let Some((canned, url)) = &ending.response {
-        let canned = C::Responses::canned(canned, url);
-        result = canned.map_or(result, Ok);
+        if let Some(canned) = C::Responses::canned(canned, url) {
+            *result = Ok(canned);
+        }
     }
     // An error already tells the caller of the failure, and stays unchanged.
-    if let (Ok(response), Some(report)) = (&mut result, ending.report) {
+    if let (Ok(response), Some(report)) = (&mut *result, ending.report) {
         if let Some(own) = C::own_error().filter(|_| ending.fails) {
-            return Err(own(LayerError::Failed(RequestFailed::new(report))));
+            *result = Err(own(LayerError::Failed(RequestFailed::new(report))));
+            return;
         }
         if let Some(extensions) = C::Responses::extensions_mut(response) {
             extensions.insert::<RetryReport>(report);
         }
     }
-    result
 }
 
 /// Adds an idempotency key to a request that is not idempotent and has none.

@@ -3,9 +3,10 @@
 use super::Call;
 use super::client::{AttemptResult, Client, Sends};
 use http_retry_core::adapter::Todo;
+use pin_project_lite::pin_project;
 use std::future::{Future, poll_fn};
-use std::pin::pin;
-use std::task::Poll;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 
 /// Sends a request that may go out at once, and carries on with it until it is finished.
 #[expect(
@@ -19,14 +20,24 @@ pub(crate) fn drive<C: Sends>(
     request: C::Request,
 ) -> impl Future<Output = AttemptResult<C>> {
     async move {
-        let request = call.save(&requests, request);
-        let sent = begin(&mut call, &mut client, request);
-        let ended = wait_for_end(&mut call, sent).await;
-        match after(&mut call, &mut client, ended) {
-            Ok(result) => result,
-            // Boxed, since most calls end here, and a future is as large as its largest await.
-            Err(todo) => Box::pin(carry_on(call, client, requests, todo)).await,
-        }
+        let todo = {
+            let mut request = call.save(&requests, request);
+            let (attempt, handle) = call.attempt(&mut request);
+            let exchange = &mut call.exchange;
+            let attempting = Attempting {
+                // An inner layer may look at the mark as early as here, before the first poll.
+                sent: exchange.around(|| client.send(request, attempt, handle)),
+                call: &mut call,
+                is_cut: false,
+            };
+            let ended = attempting.await;
+            match after(&mut call, &mut client, ended) {
+                Ok(result) => return result,
+                Err(todo) => todo,
+            }
+        };
+        // Boxed, since most calls end before, and a future is as large as its largest await.
+        Box::pin(carry_on(call, client, requests, todo)).await
     }
 }
 
@@ -47,7 +58,11 @@ pub(crate) fn carry_on<C: Sends>(
             todo = match todo {
                 Todo::Send => {
                     let sent = match begin_next(&mut call, &mut client, &requests) {
-                        Ok(sent) => Ok(wait_for_end(&mut call, sent).await),
+                        Ok(sent) => {
+                            let call = &mut call;
+                            let is_cut = false;
+                            Ok(Attempting { sent, call, is_cut }.await)
+                        }
                         Err(todo) => Err(todo),
                     };
                     match sent.and_then(|ended| after(&mut call, &mut client, ended)) {
@@ -83,45 +98,48 @@ fn begin_next<'c, C: Sends>(
     client: &'c mut C,
     requests: &C::Requests,
 ) -> Result<impl Future<Output = AttemptResult<C>> + use<'c, C>, Todo> {
-    let request = call.next_request(requests)?;
-    Ok(begin(call, client, request))
-}
-
-/// Sends an attempt. An inner layer may look at the mark as early as here, before the first poll.
-fn begin<'c, C: Sends>(
-    call: &mut Call<C>,
-    client: &'c mut C,
-    mut request: C::Request,
-) -> impl Future<Output = AttemptResult<C>> + use<'c, C> {
+    let mut request = call.next_request(requests)?;
     let (attempt, handle) = call.attempt(&mut request);
-    call.exchange
-        .around(|| client.send(request, attempt, handle))
+    let sent = || client.send(request, attempt, handle);
+    Ok(call.exchange.around(sent))
 }
 
-/// Waits for the end of an attempt.
-///
-/// # Errors
-///
-/// The next todo, if the attempt was cut.
-async fn wait_for_end<C: Client>(
-    call: &mut Call<C>,
-    sent: impl Future<Output = AttemptResult<C>>,
-) -> Result<AttemptResult<C>, Todo> {
-    let mut sent = pin!(sent);
-    loop {
-        let in_time = poll_fn(|cx| match call.exchange.around(|| sent.as_mut().poll(cx)) {
-            Poll::Ready(result) => Poll::Ready(Some(result)),
-            Poll::Pending => call.exchange.poll_limit(cx).map(|()| None),
-        });
-        if let Some(result) = in_time.await {
-            return Ok(result);
-        }
-        let mut todo = call.cut();
-        if let Todo::Ask = todo {
-            todo = poll_fn(|cx| call.poll_wait(cx)).await;
-        }
-        if !matches!(todo, Todo::Stay) {
-            return Err(todo);
+pin_project! {
+    /// An attempt until its end. Its result is the next todo if it was cut.
+    ///
+    /// By hand: with an async function, each poll goes through two more of them.
+    struct Attempting<'c, C: Client, F> {
+        #[pin]
+        sent: F,
+        call: &'c mut Call<C>,
+        is_cut: bool,
+    }
+}
+
+impl<C: Client, F: Future<Output = AttemptResult<C>>> Future for Attempting<'_, C, F> {
+    type Output = Result<AttemptResult<C>, Todo>;
+
+    #[inline(always)]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        let call = &mut **this.call;
+        loop {
+            if *this.is_cut {
+                match ready!(call.poll_wait(cx)) {
+                    Todo::Stay => *this.is_cut = false,
+                    todo => return Poll::Ready(Err(todo)),
+                }
+            }
+            let sent = this.sent.as_mut();
+            if let Poll::Ready(result) = call.exchange.around(|| sent.poll(cx)) {
+                return Poll::Ready(Ok(result));
+            }
+            ready!(call.exchange.poll_limit(cx));
+            match call.cut() {
+                Todo::Stay => {}
+                Todo::Ask => *this.is_cut = true,
+                todo => return Poll::Ready(Err(todo)),
+            }
         }
     }
 }
@@ -131,14 +149,18 @@ async fn wait_for_end<C: Client>(
 /// # Errors
 ///
 /// The next todo.
+#[inline(always)]
 fn after<C: Client>(
     call: &mut Call<C>,
     client: &mut C,
     ended: Result<AttemptResult<C>, Todo>,
 ) -> Result<AttemptResult<C>, Todo> {
-    let result = ended.map_err(|todo| call.abandon(client, todo))?;
+    let mut result = ended.map_err(|todo| call.abandon(client, todo))?;
     match call.ended(client, &result) {
-        Todo::Done => Ok(call.finish(result)),
+        Todo::Done => {
+            call.finish_in_place(&mut result);
+            Ok(result)
+        }
         todo => {
             call.keep(result);
             Err(todo)

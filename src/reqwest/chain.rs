@@ -77,6 +77,7 @@ impl Client for MiddlewareChain<'_> {
 
 impl Sends for MiddlewareChain<'_> {
     // By hand: an async function keeps the request twice in its future.
+    #[inline(always)]
     fn send(
         &mut self,
         request: Request,
