@@ -12,7 +12,7 @@ pub(crate) use client::{AttemptResult, Client, Sends, http_error_facts};
 pub(crate) use drive::{carry_on, drive};
 pub(crate) use http_retry_core::adapter::ErrorFacts;
 
-use crate::client::requests::Requests;
+use crate::client::requests::{Requests, SaveOptions};
 use crate::client::responses::Responses;
 use crate::engine::Engine;
 use crate::error::{AttemptTimeout, LayerError, RequestFailed};
@@ -89,6 +89,22 @@ impl<C: Client> Call<C> {
             self.keep_facts(&request);
         }
         request
+    }
+
+    /// The same for a request that stays where it is.
+    #[inline(always)]
+    pub(crate) fn save_in_place(
+        &mut self,
+        save: impl FnOnce(&mut C::Request, SaveOptions, &mut Option<SavedOf<C>>),
+        request: &mut C::Request,
+    ) {
+        if self.exchange.may_retry() {
+            save(request, self.exchange.engine().save, &mut self.saved.0);
+        }
+        // Its body cannot be copied, or nothing is saved.
+        if self.saved.0.is_none() {
+            self.keep_facts(request);
+        }
     }
 
     fn keep_facts(&mut self, request: &C::Request) {

@@ -289,7 +289,10 @@ impl Runner {
         let own = RequestSettings::of_operation(service, self.facts, self.slot.clone());
         let mut call = Call::new(Arc::clone(&self.engine), own, &mut ());
         match call.start(&()) {
-            Todo::Send => drive(call, client, Opaque, ()).await,
+            Todo::Send => {
+                call.save(&Opaque, ());
+                drive(call, client, Opaque, ()).await
+            }
             todo => {
                 call.delay(());
                 Box::pin(carry_on(call, client, Opaque, todo)).await

@@ -8,7 +8,7 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-/// Sends a request that may go out at once, and carries on with it until it is finished.
+/// Sends a saved request that may go out at once, and carries on with it until it is finished.
 #[expect(
     clippy::manual_async_fn,
     reason = "the future of an async function holds its arguments twice"
@@ -17,11 +17,10 @@ pub(crate) fn drive<C: Sends>(
     mut call: Call<C>,
     mut client: C,
     requests: C::Requests,
-    request: C::Request,
+    mut request: C::Request,
 ) -> impl Future<Output = AttemptResult<C>> {
     async move {
         let todo = {
-            let mut request = call.save(&requests, request);
             let (attempt, handle) = call.attempt(&mut request);
             let exchange = &mut call.exchange;
             let attempting = Attempting {

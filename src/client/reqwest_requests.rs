@@ -58,37 +58,8 @@ impl Requests<Request> for CloneBody {
     }
 
     fn save(&self, mut request: Request, options: SaveOptions) -> (Request, Option<SavedReqwest>) {
-        let is_stream = request.body().is_some_and(|body| body.as_bytes().is_none());
-        if options.is_plain && !is_stream {
-            let saved = copy_sent_parts(&mut request).map(|copy| SavedReqwest {
-                headers: SavedHeaders::new(request.headers()),
-                request: copy,
-                stream: None,
-            });
-            return (request, saved);
-        }
-        // `try_clone` would clone the header map as well, and packed headers take one allocation.
-        let headers = SavedHeaders::new(request.headers());
-        if let Some(clone) = clone_without_headers(&mut request) {
-            let saved = SavedReqwest {
-                headers,
-                request: clone,
-                stream: None,
-            };
-            return (request, Some(saved));
-        }
-        let Some(body) = request.body_mut().take() else {
-            return (request, None);
-        };
-        // A stream cannot be cloned, so the head is cloned without it, and the stream is recorded.
-        let head = clone_without_headers(&mut request);
-        let (body, later) = record(body, options.recorded);
-        *request.body_mut() = Some(body);
-        let saved = head.zip(later).map(|(request, later)| SavedReqwest {
-            headers,
-            request,
-            stream: Some(later),
-        });
+        let mut saved = None;
+        save_request(&mut request, options, &mut saved);
         (request, saved)
     }
 
@@ -172,6 +143,47 @@ impl SavedReqwest {
             true
         })
     }
+}
+
+/// Saves the parts of a request that later attempts are made from, if there can be any. A stream is recorded from now on.
+///
+/// Both stay where they are: they are large, and every move is a copy of memory.
+#[inline(always)]
+pub(crate) fn save_request(
+    request: &mut Request,
+    options: SaveOptions,
+    saved: &mut Option<SavedReqwest>,
+) {
+    let is_stream = request.body().is_some_and(|body| body.as_bytes().is_none());
+    let copy = if options.is_plain && !is_stream {
+        copy_sent_parts(request)
+    } else {
+        clone_without_headers(request)
+    };
+    if let Some(copy) = copy {
+        *saved = Some(SavedReqwest {
+            // A clone of the header map takes more than one allocation.
+            headers: SavedHeaders::new(request.headers()),
+            request: copy,
+            stream: None,
+        });
+    } else if is_stream {
+        *saved = save_stream(request, options);
+    }
+}
+
+/// Saves a request whose body cannot be cloned: its head is cloned without it, and the body is recorded.
+#[cold]
+fn save_stream(request: &mut Request, options: SaveOptions) -> Option<SavedReqwest> {
+    let body = request.body_mut().take()?;
+    let head = clone_without_headers(request);
+    let (body, later) = record(body, options.recorded);
+    *request.body_mut() = Some(body);
+    head.zip(later).map(|(copy, later)| SavedReqwest {
+        headers: SavedHeaders::new(request.headers()),
+        request: copy,
+        stream: Some(later),
+    })
 }
 
 /// Returns host and port, without user info, in their normal form but for a final dot of the host.

@@ -4,6 +4,7 @@ use super::chain::MiddlewareChain;
 use crate::RetryPolicy;
 use crate::call::{Call, carry_on, drive};
 use crate::client::replay::CloneBody;
+use crate::client::reqwest_requests::save_request;
 use crate::engine::{Engine, Routes, http_engine_settings};
 use crate::resume::Resume;
 use crate::route::Router;
@@ -175,7 +176,10 @@ impl Middleware for RetryMiddleware {
             across_tasks: self.engine.across_tasks,
         };
         match call.start(&request) {
-            Todo::Send => Box::pin(drive(call, chain, CloneBody, request)),
+            Todo::Send => {
+                call.save_in_place(save_request, &mut request);
+                Box::pin(drive(call, chain, CloneBody, request))
+            }
             todo => {
                 call.delay(request);
                 Box::pin(carry_on(call, chain, CloneBody, todo))
