@@ -92,6 +92,8 @@ impl Runner {
     /// [`Runner::budget`] pays if the service has no budget of its own. An operation does not fail over: it has no URL.
     #[cfg(feature = "services")]
     #[must_use]
+    // A program without services then does not link their crate.
+    #[inline]
     pub fn for_services(services: &crate::services::Services) -> Self {
         Self::for_services_on(DefaultRuntime, services)
     }

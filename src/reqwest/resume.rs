@@ -67,6 +67,8 @@ pub trait SendResumed: Sealed {
 impl Sealed for reqwest_middleware::RequestBuilder {}
 
 impl SendResumed for RequestBuilder {
+    // This and what it calls are compiled where it is called: other programs do not link the code of resumed downloads.
+    #[inline]
     fn send_resumed(mut self) -> Pin<Box<dyn Future<Output = Result<Response>> + Send>> {
         // `build_split` drops the extensions.
         let extensions = self.extensions().clone();
@@ -75,6 +77,7 @@ impl SendResumed for RequestBuilder {
     }
 }
 
+#[inline]
 async fn send(
     client: ClientWithMiddleware,
     mut request: Request,
@@ -129,6 +132,7 @@ struct ClientSender {
 }
 
 impl Resend<Body> for ClientSender {
+    #[inline]
     fn resend(&mut self, rest: &RestRequest<'_>) -> Option<Sending<Body>> {
         let mut request = self.request.try_clone()?;
         if !rest.ask(request.headers_mut()) {

@@ -95,6 +95,8 @@ impl RetryLayer {
     /// if a service has no budget of its own.
     #[cfg(feature = "services")]
     #[must_use]
+    // A program without services then does not link their crate.
+    #[inline]
     pub fn for_services(services: &Services) -> Self {
         Self::routed(services.clone())
     }
