@@ -290,14 +290,15 @@ impl Runner {
         let service = Arc::clone(&self.service);
         let own = RequestSettings::of_operation(service, self.facts, self.slot.clone());
         let mut call = Call::new(Arc::clone(&self.engine), own, &mut ());
+        let rest = |call, client, opaque, todo| Box::pin(carry_on(call, client, opaque, todo));
         match call.start(&()) {
             Todo::Send => {
                 call.save(&Opaque, ());
-                drive(call, client, Opaque, ()).await
+                drive(call, client, Opaque, (), rest).await
             }
             todo => {
                 call.delay(());
-                Box::pin(carry_on(call, client, Opaque, todo)).await
+                rest(call, client, Opaque, todo).await
             }
         }
     }

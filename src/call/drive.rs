@@ -8,16 +8,18 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-/// Sends a saved request that may go out at once, and carries on with it until it is finished.
+/// Sends a saved request that may go out at once. If it is not finished then, `rest` boxes the future of [`carry_on`], for
+/// this caller as for one whose request must wait: the code of that future is then in a program once.
 #[expect(
     clippy::manual_async_fn,
     reason = "the future of an async function holds its arguments twice"
 )]
-pub(crate) fn drive<C: Sends>(
+pub(crate) fn drive<C: Sends, F: Future<Output = AttemptResult<C>>>(
     mut call: Call<C>,
     mut client: C,
     requests: C::Requests,
     mut request: C::Request,
+    rest: impl FnOnce(Call<C>, C, C::Requests, Todo) -> F,
 ) -> impl Future<Output = AttemptResult<C>> {
     async move {
         let todo = {
@@ -36,7 +38,7 @@ pub(crate) fn drive<C: Sends>(
             }
         };
         // Boxed, since most calls end before, and a future is as large as its largest await.
-        Box::pin(carry_on(call, client, requests, todo)).await
+        rest(call, client, requests, todo).await
     }
 }
 

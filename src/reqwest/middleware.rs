@@ -180,14 +180,24 @@ impl Middleware for RetryMiddleware {
         match call.start(&request) {
             Todo::Send => {
                 call.save_in_place(save_request, &mut request);
-                Box::pin(drive(call, chain, CloneBody, request))
+                Box::pin(drive(call, chain, CloneBody, request, rest))
             }
             todo => {
                 call.delay(request);
-                Box::pin(carry_on(call, chain, CloneBody, todo))
+                rest(call, chain, CloneBody, todo)
             }
         }
     }
+}
+
+/// Carries on with a request that is not finished by its first attempt.
+fn rest<'a>(
+    call: Call<MiddlewareChain<'a>>,
+    chain: MiddlewareChain<'a>,
+    body: CloneBody,
+    todo: Todo,
+) -> BoxFuture<'a, Result<Response>> {
+    Box::pin(carry_on(call, chain, body, todo))
 }
 
 /// The slot in a request's extensions in which the middleware leaves its engine for the sender.
