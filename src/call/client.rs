@@ -10,7 +10,6 @@ use http::{HeaderName, HeaderValue};
 use http_retry_core::adapter::{ErrorFacts, RedirectSigns};
 use http_retry_core::attempt::AttemptHandle;
 use http_retry_core::reading::is_grpc;
-use std::any::Any;
 use std::error::Error;
 use std::future::Future;
 
@@ -95,16 +94,16 @@ pub(crate) type SavedOf<C> = <<C as Client>::Requests as Requests<<C as Client>:
 /// Reads an error of an HTTP client.
 pub(crate) fn http_error_facts<'a>(
     policy: &RetryPolicy,
-    error: &'a dyn Any,
+    error: Option<&'a (dyn Error + 'static)>,
     head_alone: bool,
     type_name: &'static str,
 ) -> ErrorFacts<'a> {
     ErrorFacts {
         outcome: outcome_of(policy, error, head_alone),
         type_name,
-        error: shown_error(policy, error),
+        error: shown_error(error),
         redirects: RedirectSigns {
-            may_follow: is_of_reqwest(policy, error),
+            may_follow: is_of_reqwest(error),
             ..RedirectSigns::default()
         },
     }

@@ -15,6 +15,7 @@ mod of_hyper;
 mod of_reqwest;
 mod reading;
 
+pub(crate) use links::known;
 pub(crate) use of_reqwest::{boxed, redirect_signs, without_url};
 
 use super::connection;
@@ -25,17 +26,17 @@ use http_retry_core::reading::OutcomeExt;
 use http_retry_core::settings::PolicyExt;
 use io_errors::{while_connected, while_connecting, while_resolving};
 use link::Link;
-use links::{known, links};
+use links::{links, text_of};
 use of_reqwest::{ReqwestError, behind_urls, is_of_dns, is_timeout};
 use reading::{kind_by_connector, kind_within_body, read};
 use std::any::Any;
 use std::error::Error;
 
-/// Converts an error of any type to an outcome. Known types are recognised through `Any`, so a service's error needs no
-/// bound. `head_alone` is `true` if doing the request twice may do harm, and its head may be all of it.
+/// Converts an error to an outcome, if it is [`known`] to be one. `head_alone` is `true` if doing the request twice may do
+/// harm, and its head may be all of it.
 pub(crate) fn outcome_of(
     policy: &RetryPolicy,
-    error: &dyn Any,
+    error: Option<&(dyn Error + 'static)>,
     head_alone: bool,
 ) -> Outcome<'static> {
     let facts = ChainFacts {
@@ -46,7 +47,10 @@ pub(crate) fn outcome_of(
 }
 
 /// Converts the error of a response's body to an outcome.
-pub(crate) fn outcome_of_body(policy: &RetryPolicy, error: &dyn Any) -> Outcome<'static> {
+pub(crate) fn outcome_of_body(
+    policy: &RetryPolicy,
+    error: Option<&(dyn Error + 'static)>,
+) -> Outcome<'static> {
     // The body may come from a decoder below, which reports a broken connection as its own error.
     let facts = ChainFacts {
         answered: true,
@@ -58,13 +62,13 @@ pub(crate) fn outcome_of_body(policy: &RetryPolicy, error: &dyn Any) -> Outcome<
 }
 
 /// Returns `true` if an error comes from reqwest, whose client may follow redirects itself.
-pub(crate) fn is_of_reqwest(policy: &RetryPolicy, error: &dyn Any) -> bool {
-    redirect_signs(policy, error).may_follow
+pub(crate) fn is_of_reqwest(error: Option<&(dyn Error + 'static)>) -> bool {
+    redirect_signs(error).may_follow
 }
 
 /// Keeps later requests off the connection that an error comes from, if the error shows it.
-pub(crate) fn retire_connection(policy: &RetryPolicy, error: &dyn Any) {
-    connection::retire(known(policy, error).into_iter().flat_map(links));
+pub(crate) fn retire_connection(error: Option<&(dyn Error + 'static)>) {
+    connection::retire(error.into_iter().flat_map(links));
 }
 
 /// Returns a function that converts an error to another type, if that type is a box that can hold it.
@@ -85,23 +89,22 @@ pub(crate) fn type_in_box(error: &(dyn Error + 'static)) -> &'static str {
     }
 }
 
-/// Returns an error for observers, if its type is known: what caused an error of reqwest, whose text has a URL.
+/// Returns an error for observers: what caused an error of reqwest, whose text has a URL.
 pub(crate) fn shown_error<'a>(
-    policy: &RetryPolicy,
-    error: &'a dyn Any,
+    error: Option<&'a (dyn Error + 'static)>,
 ) -> Option<&'a (dyn Error + 'static)> {
-    known(policy, error).and_then(behind_urls)
+    error.and_then(behind_urls)
 }
 
 /// Returns the text of an error along its chain, after its kind, for rules that test it. It is used for nothing else.
-pub(crate) fn error_text(policy: &RetryPolicy, error: &dyn Any, kind: Option<ErrorKind>) -> String {
+pub(crate) fn error_text(error: Option<&(dyn Error + 'static)>, kind: Option<ErrorKind>) -> String {
     const MAX_TEXT_BYTES: usize = 4 * 1024;
     let mut text = kind.map_or_else(String::new, |kind| kind.to_string());
-    for link in known(policy, error).into_iter().flat_map(links) {
+    for link in error.into_iter().flat_map(links) {
         if !text.is_empty() {
             text.push_str(": ");
         }
-        text.push_str(&link.to_string());
+        text.push_str(&text_of(link));
         if text.len() > MAX_TEXT_BYTES {
             break;
         }
@@ -151,8 +154,12 @@ enum Place {
 }
 
 impl<'a> ChainFacts<'a> {
-    fn judge(self, policy: &RetryPolicy, error: &'a dyn Any) -> Outcome<'static> {
-        match known(policy, error) {
+    fn judge(
+        self,
+        policy: &RetryPolicy,
+        error: Option<&'a (dyn Error + 'static)>,
+    ) -> Outcome<'static> {
+        match error {
             Some(error) => self.judge_chain(policy, error),
             None => Outcome::error(ErrorKind::Other),
         }

@@ -2,7 +2,7 @@
 
 use super::RetryBody;
 use super::connection::is_body_of_hyper;
-use super::error_chain::{error_text, outcome_of_body};
+use super::error_chain::{error_text, known, outcome_of_body};
 use super::errors::{Boxed, Errors, Unchanged};
 use super::retry_body::BodyFailure;
 use crate::runtime::MaybeSend;
@@ -15,7 +15,6 @@ use http_retry_core::adapter::{BodyPart, Inspected, warn_of_setting};
 use http_retry_core::reading::is_longer;
 use http_retry_core::rules::CannedResponse;
 use http_retry_core::settings::PolicyExt;
-use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -270,12 +269,12 @@ pub(super) fn broken<B, X>(
 where
     B: Body<Data = Bytes, Error: 'static> + Unpin,
 {
-    let error: &dyn Any = match body.failure()? {
-        BodyFailure::Error(error) => error,
-        BodyFailure::Incomplete(early) => early,
+    let error = match body.failure()? {
+        BodyFailure::Error(error) => known(policy, error),
+        BodyFailure::Incomplete(early) => known(policy, early),
     };
     let outcome = outcome_of_body(policy, error);
-    let words = error_text(policy, error, outcome.error_kind());
+    let words = error_text(error, outcome.error_kind());
     Some((outcome, words))
 }
 

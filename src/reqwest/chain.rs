@@ -1,7 +1,7 @@
 //! The rest of a middleware chain, as the driver's client.
 
 use crate::call::{Client, ErrorFacts, Sends, http_error_facts};
-use crate::client::error_chain::{error_text, retire_connection, shown_error, type_in_box};
+use crate::client::error_chain::{error_text, known, retire_connection, shown_error, type_in_box};
 use crate::client::replay::CloneBody;
 use crate::client::responses::Wrapped;
 use crate::error::LayerError;
@@ -32,7 +32,7 @@ impl Client for MiddlewareChain<'_> {
 
     fn leave_connection(&mut self, policy: &RetryPolicy, error: Option<&Error>) {
         if let Some(error) = error {
-            retire_connection(policy, error);
+            retire_connection(known(policy, error));
         }
     }
 
@@ -50,18 +50,18 @@ impl Client for MiddlewareChain<'_> {
             Error::Middleware(error) => type_in_box(error.as_ref()),
             Error::Reqwest(_) => type_name::<::reqwest::Error>(),
         };
-        http_error_facts(policy, error, head_alone, type_name)
+        http_error_facts(policy, known(policy, error), head_alone, type_name)
     }
 
     fn shown_error<'a>(
         policy: &RetryPolicy,
         error: &'a Error,
     ) -> Option<&'a (dyn StdError + 'static)> {
-        shown_error(policy, error)
+        shown_error(known(policy, error))
     }
 
     fn error_text(policy: &RetryPolicy, error: &Error, kind: Option<ErrorKind>) -> String {
-        error_text(policy, error, kind)
+        error_text(known(policy, error), kind)
     }
 
     fn own_error() -> Option<fn(LayerError) -> Error> {

@@ -1,7 +1,7 @@
 //! An operation as the driver's client: it runs from its beginning each time, and has no head or body.
 
 use crate::call::{AttemptResult, Client, ErrorFacts, Sends};
-use crate::client::error_chain::{outcome_of, redirect_signs, shown_error};
+use crate::client::error_chain::{known, outcome_of, redirect_signs, shown_error};
 use crate::client::requests::{Head, Requests, SaveOptions};
 use crate::client::responses::Responses;
 use crate::policy::Verdict;
@@ -44,11 +44,12 @@ pub(super) fn by_policy<'a, E: 'static>(
     error: &'a E,
     head_alone: bool,
 ) -> ErrorFacts<'a> {
+    let error = known(policy, error);
     ErrorFacts {
         outcome: outcome_of(policy, error, head_alone),
         type_name: type_name::<E>(),
-        error: shown_error(policy, error),
-        redirects: redirect_signs(policy, error),
+        error: shown_error(error),
+        redirects: redirect_signs(error),
     }
 }
 

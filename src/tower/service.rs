@@ -4,7 +4,7 @@ use super::future::RetryFuture;
 use super::marker::{Boxed, CloneBody, Wrapped};
 use crate::call::{Client, ErrorFacts, http_error_facts};
 use crate::client::connection::ConnectionUsed;
-use crate::client::error_chain::{error_text, retire_connection, shown_error, type_in_box};
+use crate::client::error_chain::{error_text, known, retire_connection, shown_error, type_in_box};
 use crate::client::errors::Errors;
 use crate::client::requests::Requests;
 use crate::client::responses::{ErrorForm, Responses};
@@ -237,7 +237,7 @@ where
             return used.retire();
         }
         if let Some(error) = error {
-            retire_connection(policy, error);
+            retire_connection(known(policy, error));
         }
     }
 
@@ -270,18 +270,18 @@ where
             }
             _ => type_name::<S::Error>(),
         };
-        http_error_facts(policy, error, head_alone, type_name)
+        http_error_facts(policy, known(policy, error), head_alone, type_name)
     }
 
     fn shown_error<'a>(
         policy: &RetryPolicy,
         error: &'a Self::Error,
     ) -> Option<&'a (dyn Error + 'static)> {
-        shown_error(policy, error)
+        shown_error(known(policy, error))
     }
 
     fn error_text(policy: &RetryPolicy, error: &Self::Error, kind: Option<ErrorKind>) -> String {
-        error_text(policy, error, kind)
+        error_text(known(policy, error), kind)
     }
 
     fn own_error() -> Option<fn(LayerError) -> Self::Error> {

@@ -6,7 +6,7 @@ use crate::error::{AttemptTimeout, BoxError, IncompleteBody};
 use crate::runtime::Elapsed;
 use crate::{RateLimited, RetryPolicy};
 use http_retry_core::settings::PolicyExt;
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::error::Error;
 use std::io;
 
@@ -33,36 +33,60 @@ pub(super) fn links<'a>(
 }
 
 /// Returns the error behind a value of one of the error types that the policy or this crate knows.
-pub(super) fn known<'a>(
+///
+/// Inlined, since the caller has the type of the value: nothing is left of the comparisons with other types, and a program
+/// has no code of errors that its client does not return.
+#[inline(always)]
+pub(crate) fn known<'a, V: 'static>(
     policy: &RetryPolicy,
-    value: &'a dyn Any,
+    value: &'a V,
 ) -> Option<&'a (dyn Error + 'static)> {
     if let Some(error) = policy.own_error(value) {
         return Some(error);
     }
-    if let Some(error) = value.downcast_ref::<BoxError>() {
+    if let Some(error) = as_type::<BoxError, V>(value) {
         return Some(&**error);
     }
     #[cfg(feature = "reqwest")]
-    if let Some(error) = value.downcast_ref::<reqwest_middleware::Error>() {
+    if let Some(error) = as_type::<reqwest_middleware::Error, V>(value) {
         return Some(carried_error(error));
     }
     #[cfg(feature = "reqwest")]
-    if let Some(error) = value.downcast_ref::<anyhow::Error>() {
+    if let Some(error) = as_type::<anyhow::Error, V>(value) {
         return Some(error.as_ref());
     }
     of_hyper::known(value)
-        .or_else(|| error_of::<ReqwestError>(value))
-        .or_else(|| error_of::<Elapsed>(value))
-        .or_else(|| error_of::<io::Error>(value))
-        .or_else(|| error_of::<IncompleteBody>(value))
-        .or_else(|| error_of::<RateLimited>(value))
-        .or_else(|| error_of::<AttemptTimeout>(value))
+        .or_else(|| error_of::<ReqwestError, V>(value))
+        .or_else(|| error_of::<Elapsed, V>(value))
+        .or_else(|| error_of::<io::Error, V>(value))
+        .or_else(|| error_of::<IncompleteBody, V>(value))
+        .or_else(|| error_of::<RateLimited, V>(value))
+        .or_else(|| error_of::<AttemptTimeout, V>(value))
+}
+
+/// Returns a value as this type, if it is of this type.
+#[inline(always)]
+fn as_type<E: 'static, V: 'static>(value: &V) -> Option<&E> {
+    // Known to the compiler, unlike the comparison in `downcast_ref`.
+    if TypeId::of::<E>() != TypeId::of::<V>() {
+        return None;
+    }
+    let value: &dyn Any = value;
+    value.downcast_ref()
+}
+
+/// Returns the text of an error. Most links are read by their type, so its code is in a program once.
+#[inline(never)]
+pub(super) fn text_of(error: &(dyn Error + 'static)) -> String {
+    error.to_string()
 }
 
 /// Returns a value as an error, if it is of this type.
-pub(super) fn error_of<E: Error + 'static>(value: &dyn Any) -> Option<&(dyn Error + 'static)> {
-    value.downcast_ref::<E>().map(|error| error as _)
+#[inline(always)]
+pub(super) fn error_of<E: Error + 'static, V: 'static>(
+    value: &V,
+) -> Option<&(dyn Error + 'static)> {
+    as_type::<E, V>(value).map(|error| error as _)
 }
 
 /// Returns the error that the middlewares' error carries, which its own `source()` skips.

@@ -1,7 +1,6 @@
 //! Replaces `of_hyper` without the feature: errors of hyper, hyper-util and h2 are not recognised.
 
 use super::link::Link;
-use std::any::Any;
 use std::error::Error;
 
 pub(super) fn read(_: &(dyn Error + 'static), _: bool) -> Option<Link> {
@@ -12,7 +11,7 @@ pub(super) fn read_text(_: &str, _: bool) -> Link {
     Link::Silent
 }
 
-pub(super) fn known(_: &dyn Any) -> Option<&(dyn Error + 'static)> {
+pub(super) fn known<V>(_: &V) -> Option<&(dyn Error + 'static)> {
     None
 }
 

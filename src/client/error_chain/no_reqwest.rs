@@ -2,10 +2,8 @@
 //! errors.
 
 use super::link::Link;
-use crate::RetryPolicy;
 use crate::error::BoxError;
 use http_retry_core::adapter::RedirectSigns;
-use std::any::Any;
 use std::error::Error;
 
 /// No error is of this type.
@@ -23,7 +21,7 @@ pub(super) fn is_of_dns(error: &ReqwestError) -> bool {
     match *error {}
 }
 
-pub(crate) fn redirect_signs<'a>(_: &RetryPolicy, _: &'a dyn Any) -> RedirectSigns<'a> {
+pub(crate) fn redirect_signs<'a>(_: Option<&'a (dyn Error + 'static)>) -> RedirectSigns<'a> {
     RedirectSigns::default()
 }
 

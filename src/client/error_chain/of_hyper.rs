@@ -3,9 +3,8 @@
 mod http2;
 
 use super::link::Link;
-use super::links::error_of;
+use super::links::{error_of, text_of};
 use crate::ErrorKind;
-use std::any::Any;
 use std::error::Error;
 
 /// Reads a link if it is an error of these crates. `answered` is `true` if an outer link comes from the body of a
@@ -42,11 +41,12 @@ pub(super) fn read_text(text: &str, answered: bool) -> Link {
 }
 
 /// Returns the error behind a value of one of these crates' error types.
-pub(super) fn known(value: &dyn Any) -> Option<&(dyn Error + 'static)> {
-    let known = error_of::<hyper_util::client::legacy::Error>(value)
-        .or_else(|| error_of::<hyper::Error>(value));
+#[inline(always)]
+pub(super) fn known<V: 'static>(value: &V) -> Option<&(dyn Error + 'static)> {
+    let known = error_of::<hyper_util::client::legacy::Error, V>(value)
+        .or_else(|| error_of::<hyper::Error, V>(value));
     #[cfg(feature = "http2")]
-    let known = known.or_else(|| error_of::<h2::Error>(value));
+    let known = known.or_else(|| error_of::<h2::Error, V>(value));
     known
 }
 
@@ -69,7 +69,7 @@ fn read_hyper(error: &hyper::Error) -> Link {
     }
     if error.is_user() {
         // A lost connection task is not the user's fault; the next link gives the reason.
-        let gone = error.to_string() == "dispatch task is gone";
+        let gone = text_of(error) == "dispatch task is gone";
         return if gone {
             Link::Silent
         } else {
@@ -83,7 +83,7 @@ fn read_hyper(error: &hyper::Error) -> Link {
         return Link::Kind(ErrorKind::Protocol);
     }
     // hyper has no predicate for this.
-    if error.to_string() == "error reading a body from connection" {
+    if text_of(error) == "error reading a body from connection" {
         return Link::InBodyOnConnection;
     }
     Link::Connected

@@ -1,9 +1,9 @@
 //! The errors of reqwest, and the boxes that they come in.
 
 use super::link::Link;
-use super::{known, links};
+use super::links;
+use crate::ErrorKind;
 use crate::error::BoxError;
-use crate::{ErrorKind, RetryPolicy};
 use http_retry_core::adapter::RedirectSigns;
 use std::any::Any;
 use std::error::Error;
@@ -48,8 +48,8 @@ pub(super) fn is_of_dns(_: &ReqwestError) -> bool {
 }
 
 /// Returns the signs of redirects in an error.
-pub(crate) fn redirect_signs<'a>(policy: &RetryPolicy, error: &'a dyn Any) -> RedirectSigns<'a> {
-    let mut links = known(policy, error).into_iter().flat_map(links);
+pub(crate) fn redirect_signs<'a>(error: Option<&'a (dyn Error + 'static)>) -> RedirectSigns<'a> {
+    let mut links = error.into_iter().flat_map(links);
     match links.find_map(|link| link.downcast_ref::<ReqwestError>()) {
         Some(error) => RedirectSigns {
             may_follow: true,

@@ -2,6 +2,7 @@
 
 use super::io_errors::read_io;
 use super::link::Link;
+use super::links::text_of;
 use super::{of_hyper, of_reqwest};
 use crate::error::{AttemptTimeout, IncompleteBody};
 use crate::resume::Interrupted;
@@ -43,7 +44,7 @@ pub(super) fn read(link: &(dyn Error + 'static), answered: bool) -> Link {
 /// abandoned, of h2 for a connection that closed within a frame, and of hyper-util's connector without its client
 /// around it.
 fn read_text(link: &(dyn Error + 'static), answered: bool) -> Link {
-    match link.to_string().as_str() {
+    match text_of(link).as_str() {
         "request timed out" => Link::Kind(ErrorKind::Timeout),
         "runtime dropped the dispatch task" | "bytes remaining on stream" => {
             Link::Kind(ErrorKind::Reset)
@@ -69,7 +70,7 @@ pub(super) fn kind_within_body(link: &(dyn Error + 'static)) -> Option<ErrorKind
     let malformed_chunk = link
         .downcast_ref::<io::Error>()
         .is_some_and(|error| error.kind() == io::ErrorKind::InvalidInput);
-    match link.to_string().as_str() {
+    match text_of(link).as_str() {
         // hyper's chunk decoder reports this kind.
         _ if malformed_chunk => Some(ErrorKind::Protocol),
         "connection error" => Some(ErrorKind::Reset),
@@ -93,7 +94,7 @@ pub(super) fn kind_by_connector(link: &(dyn Error + 'static)) -> Option<ErrorKin
         "SOCKS error: IPV6 is not supported",
         "SOCKS error: failed serialize request",
     ];
-    let text = link.to_string();
+    let text = text_of(link);
     if is_refusal_by_proxy(&text) || text == "SOCKS error: failed parsing server response" {
         return Some(ErrorKind::Proxy);
     }

@@ -20,6 +20,10 @@ impl Error for Wrapped {
     }
 }
 
+fn outcome_of<V: 'static>(policy: &RetryPolicy, error: &V, head_alone: bool) -> Outcome<'static> {
+    super::outcome_of(policy, known(policy, error), head_alone)
+}
+
 fn kind_of(error: impl Into<BoxError>) -> ErrorKind {
     let error: BoxError = Wrapped(error.into()).into();
     outcome_of(&RetryPolicy::background(), &error, false)
@@ -86,14 +90,13 @@ fn a_classified_type_counts_anywhere_in_a_chain() {
         })
         .build()
         .unwrap();
-    let own = |error: &dyn Any| {
-        let outcome = outcome_of(&policy, error, false);
-        (outcome.class(), outcome.reach())
-    };
+    let read = |outcome: Outcome<'_>| (outcome.class(), outcome.reach());
     let taught = (Class::Transient, Reach::Refused);
-    assert_eq!(own(&fmt::Error), taught);
-    assert_eq!(own(&BoxError::from(Wrapped(fmt::Error.into()))), taught);
-    assert_eq!(own(&"some text"), (Class::Permanent, Reach::Ambiguous));
+    assert_eq!(read(outcome_of(&policy, &fmt::Error, false)), taught);
+    let boxed = BoxError::from(Wrapped(fmt::Error.into()));
+    assert_eq!(read(outcome_of(&policy, &boxed, false)), taught);
+    let text = outcome_of(&policy, &"some text", false);
+    assert_eq!(read(text), (Class::Permanent, Reach::Ambiguous));
 }
 
 #[test]
