@@ -24,7 +24,7 @@ pub use unit::Unit;
 
 pub use date::RetryTime;
 pub(crate) use date::time_of;
-pub(crate) use list::{elements, split};
+pub(crate) use list::{any_element, holds, split};
 pub(crate) use names::HeaderSet;
 
 use duration::{millis, seconds};
@@ -164,7 +164,7 @@ pub(crate) fn is_invitation(headers: &HeaderMap) -> bool {
     headers.keys().any(|name| {
         let known = Some(name_of(name)).filter(|name| may_be_a_hint(name));
         let form = known.and_then(names::delay).map(|(_, form)| form);
-        form.is_some_and(|form| elements(headers, name).any(|text| form.read(text).is_some()))
+        form.is_some_and(|form| any_element(headers, name, &mut |text| form.read(text).is_some()))
     })
 }
 

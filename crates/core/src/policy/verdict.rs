@@ -4,7 +4,7 @@ use super::classify::{Class, Reach};
 use super::outcome::Outcome;
 use super::reason::Reason;
 use crate::error_body::ErrorBody;
-use crate::server_hints::{RetryTime, elements};
+use crate::server_hints::{RetryTime, any_element};
 use http::{HeaderMap, HeaderName};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
@@ -331,7 +331,9 @@ fn names_a_time(outcome: &Outcome<'_>) -> bool {
 /// Returns `true` if the headers hold an error name that means throttling, with or without a namespace before it and an
 /// address after it.
 fn names_a_throttle(headers: &HeaderMap) -> bool {
-    elements(headers, &AMZN_ERROR_TYPE).any(|name| AWS_THROTTLES.contains(&bare_name(name)))
+    any_element(headers, &AMZN_ERROR_TYPE, &mut |name| {
+        AWS_THROTTLES.contains(&bare_name(name))
+    })
 }
 
 /// Returns the name of an error without its namespace and its address: `Busy` in `com.shop#Busy:https://shop.example/`.
@@ -356,13 +358,19 @@ static AMZN_ERROR_TYPE: HeaderName = HeaderName::from_static("x-amzn-errortype")
 /// Returns the value of the retry headers. If they disagree, `false` counts, since a missed retry does less harm than
 /// one that the server warns of.
 fn should_retry(headers: &HeaderMap) -> Option<bool> {
-    let values = SHOULD_RETRY.iter().flat_map(|name| elements(headers, name));
-    let flags = values.filter_map(|value| {
-        let is = |word: &str| value.eq_ignore_ascii_case(word);
-        is("true").then_some(true).or(is("false").then_some(false))
-    });
-    // `false` is less than `true`.
-    flags.min()
+    let mut flag = None;
+    for name in &SHOULD_RETRY {
+        any_element(headers, name, &mut |value| {
+            let is = |word: &str| value.eq_ignore_ascii_case(word);
+            if is("false") {
+                flag = Some(false);
+            } else if is("true") {
+                flag = flag.or(Some(true));
+            }
+            false
+        });
+    }
+    flag
 }
 
 /// The calls that a limit stops, and that therefore wait for it at the gate. Other calls continue.

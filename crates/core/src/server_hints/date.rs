@@ -8,7 +8,7 @@ pub(super) use http_date::{http_date, is_weekday};
 pub(super) use iso::iso8601;
 
 use super::duration::{bare, digits, spaced_duration};
-use super::list::elements;
+use super::list::any_element;
 use http::HeaderMap;
 use http::header::{AGE, DATE};
 use std::time::Duration;
@@ -85,23 +85,25 @@ pub(crate) fn time_of(headers: &HeaderMap, wall: Duration) -> Duration {
 
 /// Returns the time of a response's `date`. A date that contradicts itself is none.
 fn date_of(headers: &HeaderMap) -> Option<Duration> {
-    let mut all = elements(headers, DATE).filter_map(|text| match RetryTime::date(text)? {
-        RetryTime::At(time) => Some(time),
-        RetryTime::In(_) => None,
+    let mut date = None;
+    let contradicts = any_element(headers, &DATE, &mut |text| match RetryTime::date(text) {
+        Some(RetryTime::At(time)) => *date.get_or_insert(time) != time,
+        _ => false,
     });
-    let first = all.next()?;
-    all.all(|other| other == first).then_some(first)
+    date.filter(|_| !contradicts)
 }
 
 /// Returns the time that a response has spent in caches (RFC 9111 section 4.2.3): its first value, as section 5.1
 /// recommends.
 fn age_of(headers: &HeaderMap) -> Duration {
-    let seconds = elements(headers, AGE)
-        .next()
-        .and_then(|text| match digits(text) {
+    let mut seconds = None;
+    any_element(headers, &AGE, &mut |text| {
+        seconds = match digits(text) {
             ("", _) => None,
             (all, "") => Some(all.parse().unwrap_or(u64::MAX)),
             _ => None,
-        });
+        };
+        true
+    });
     seconds.map_or(Duration::ZERO, Duration::from_secs)
 }

@@ -10,37 +10,24 @@ use std::fmt;
 /// The most bytes of a header's name; a header with a longer one is ignored.
 pub(super) const MAX_NAME_BYTES: usize = 128;
 
-/// The headers that hold one number of a quota, by their prefixes.
-pub(super) const QUOTA_PATTERNS: [&str; 7] = [
-    "ratelimit-*",
-    "x-ratelimit-*",
-    "x-rate-limit-*",
-    "rate-limit-*",
-    "anthropic-ratelimit-*",
-    "ratelimitbysize-*",
-    "x-ratelimitbysize-*",
-];
-
-/// The headers that name a delay. The first readable one counts. The last ones match other names with that prefix.
-pub(super) const DELAYS: [&str; 9] = [
-    "retry-after-ms",
-    "x-ms-retry-after-ms",
-    "x-amz-retry-after",
-    "retry-after",
-    "x-retry-after",
-    "x-retry-in",
-    "retry-*",
-    "x-retry-*",
-    "x-throttle-wait-*",
-];
-
-/// The index of the first quota header among all headers.
-#[expect(clippy::cast_possible_truncation, reason = "a handful")]
-pub(super) const FIRST_QUOTA: u8 = DELAYS.len() as u8;
-
+/// Writes the lists of names.
 macro_rules! names {
-    ($($before:literal $after:literal,)*) => {
-        [
+    (
+        delays: $($delay:literal)*,
+        quotas: $(($before:literal, $after:literal))*,
+        patterns: $($pattern:literal)*,
+    ) => {
+        /// The headers that name a delay. The first readable one counts. The last ones match other names with that
+        /// prefix.
+        pub(super) const DELAYS: [&str; 9] = [$($delay,)*];
+
+        /// The headers that hold one number of a quota, by their prefixes.
+        pub(super) const QUOTA_PATTERNS: [&str; 7] = [$($pattern,)*];
+
+        /// All headers, in order of precedence: those of [`DELAYS`], the quota headers that are known by their whole
+        /// names, and those of [`QUOTA_PATTERNS`].
+        static NAMES: [&str; 51] = [
+            $($delay,)*
             "ratelimit",
             "ratelimit-policy",
             $(
@@ -48,24 +35,47 @@ macro_rules! names {
                 concat!($before, "remaining", $after),
                 concat!($before, "reset", $after),
             )*
-        ]
+            $($pattern,)*
+        ];
     };
 }
 
-/// The quota headers that are known by their whole names, after those of [`DELAYS`]. Those of [`QUOTA_PATTERNS`] follow.
-const QUOTAS: [&str; 35] = names![
-    "ratelimit-" "",
-    "x-ratelimit-" "",
-    "x-rate-limit-" "",
-    "x-ratelimit-" "-requests",
-    "x-rate-limit-" "-requests",
-    "x-ratelimit-" "-tokens",
-    "x-rate-limit-" "-tokens",
-    "anthropic-ratelimit-requests-" "",
-    "anthropic-ratelimit-tokens-" "",
-    "anthropic-ratelimit-input-tokens-" "",
-    "anthropic-ratelimit-output-tokens-" "",
-];
+names! {
+    delays:
+        "retry-after-ms"
+        "x-ms-retry-after-ms"
+        "x-amz-retry-after"
+        "retry-after"
+        "x-retry-after"
+        "x-retry-in"
+        "retry-*"
+        "x-retry-*"
+        "x-throttle-wait-*",
+    quotas:
+        ("ratelimit-", "")
+        ("x-ratelimit-", "")
+        ("x-rate-limit-", "")
+        ("x-ratelimit-", "-requests")
+        ("x-rate-limit-", "-requests")
+        ("x-ratelimit-", "-tokens")
+        ("x-rate-limit-", "-tokens")
+        ("anthropic-ratelimit-requests-", "")
+        ("anthropic-ratelimit-tokens-", "")
+        ("anthropic-ratelimit-input-tokens-", "")
+        ("anthropic-ratelimit-output-tokens-", ""),
+    patterns:
+        "ratelimit-*"
+        "x-ratelimit-*"
+        "x-rate-limit-*"
+        "rate-limit-*"
+        "anthropic-ratelimit-*"
+        "ratelimitbysize-*"
+        "x-ratelimitbysize-*",
+}
+
+/// The index of the first quota header among all headers.
+#[expect(clippy::cast_possible_truncation, reason = "a handful")]
+const FIRST_QUOTA: u8 = DELAYS.len() as u8;
 
 /// The form of the value of a header that names a delay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +100,7 @@ pub(super) fn delay(name: &str) -> Option<(Header, DelayForm)> {
     }
 }
 
+#[inline(never)]
 fn rare_delay(name: &str, rest: &str) -> Option<(Header, DelayForm)> {
     let form = match name {
         "retry-after-ms" | "x-ms-retry-after-ms" | "x-amz-retry-after" => DelayForm::Milliseconds,
@@ -116,12 +127,12 @@ pub(super) fn unit_of(words: &str) -> Option<u128> {
 pub(super) fn time_words(words: &str) -> Option<(u128, &str)> {
     let (mut unit, mut rest) = (SECOND, words);
     if !rest.is_empty() && !rest.starts_with('-') {
-        let (word, after) = rest.split_at(rest.find('-').unwrap_or(rest.len()));
+        let (word, after) = first_word(rest);
         unit = unit_of_word(word)?.unwrap_or(unit);
         rest = after;
     }
     while let Some(text) = rest.strip_prefix('-') {
-        let (word, after) = text.split_at(text.find('-').unwrap_or(text.len()));
+        let (word, after) = first_word(text);
         let Some(stated) = unit_of_word(word) else {
             break;
         };
@@ -134,6 +145,13 @@ pub(super) fn time_words(words: &str) -> Option<(u128, &str)> {
         (unit, rest) = (stated.unwrap_or(unit), before);
     }
     Some((unit, rest))
+}
+
+/// Splits a part of a name behind its first word.
+fn first_word(words: &str) -> (&str, &str) {
+    let end = words.bytes().position(|byte| byte == b'-');
+    let split = end.and_then(|end| words.split_at_checked(end));
+    split.unwrap_or((words, ""))
 }
 
 /// Returns the unit that a word states, if it is a word for a time.
@@ -182,19 +200,16 @@ impl Header {
     pub(super) const RATELIMIT: Self = Self(FIRST_QUOTA);
     pub(super) const RATELIMIT_POLICY: Self = Self(FIRST_QUOTA.saturating_add(1));
 
-    /// Returns the names of all headers, in order of precedence.
-    fn names() -> impl Iterator<Item = &'static str> {
-        DELAYS.into_iter().chain(QUOTAS).chain(QUOTA_PATTERNS)
-    }
-
     /// Returns the header with this name, or the one for its prefix.
     pub(super) fn named(name: &str) -> Option<Self> {
-        let all = || (0..).zip(Self::names());
         // The exact name first, since `x-ratelimit-*` matches `x-ratelimit-reset` too.
-        let known = all().find(|(_, known)| *known == name);
-        let by_prefix = || all().find(|(_, known)| after_pattern(name, known).is_some());
-        let (index, _) = known.or_else(by_prefix)?;
-        Some(Self(index))
+        let known = NAMES.iter().position(|known| *known == name);
+        let by_prefix = || {
+            let mut names = NAMES.iter();
+            names.position(|known| after_pattern(name, known).is_some())
+        };
+        let index = known.or_else(by_prefix)?;
+        u8::try_from(index).ok().map(Self)
     }
 
     pub(super) fn index(self) -> usize {
@@ -202,7 +217,7 @@ impl Header {
     }
 
     pub(super) fn name(self) -> &'static str {
-        Self::names().nth(self.index()).unwrap_or_default()
+        NAMES.get(self.index()).copied().unwrap_or_default()
     }
 }
 
@@ -224,7 +239,7 @@ impl HeaderSet {
             let index = usize::try_from(bits.trailing_zeros()).ok()?;
             // Clears the lowest bit. Without one the index is 64, which no header has, so the iterator ends.
             bits &= bits.wrapping_sub(1);
-            Header::names().nth(index)
+            NAMES.get(index).copied()
         })
     }
 
@@ -272,9 +287,8 @@ mod tests {
 
     #[test]
     fn every_header_has_a_bit_of_its_own() {
-        let names: Vec<_> = Header::names().collect();
-        assert!(names.len() < 64);
-        for name in &names {
+        assert!(NAMES.len() < 64);
+        for name in &NAMES {
             let found = Header::named(name.trim_end_matches('*')).map(Header::name);
             assert!(
                 found.is_some_and(|found| found == *name),
@@ -283,7 +297,7 @@ mod tests {
         }
         assert_eq!(Header::RETRY_AFTER.name(), "retry-after");
         assert_eq!(Header::RATELIMIT.name(), "ratelimit");
-        let distinct: std::collections::BTreeSet<_> = names.iter().collect();
-        assert_eq!(distinct.len(), names.len());
+        let distinct: std::collections::BTreeSet<_> = NAMES.iter().collect();
+        assert_eq!(distinct.len(), NAMES.len());
     }
 }

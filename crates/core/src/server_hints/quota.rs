@@ -4,6 +4,7 @@ mod named;
 mod structured;
 
 use super::duration::{digits, header_duration};
+use super::list::{parts, split_once};
 use super::{Header, RequestedDelay, ResponseHead};
 use http::StatusCode;
 use std::cmp::Reverse;
@@ -164,9 +165,9 @@ fn count(text: &str) -> Option<u64> {
 
 /// Reads the length of a quota's window from the parameters of another value: `100;w=60`, `100;window=60`.
 fn window(parameters: &str) -> Option<Duration> {
-    let mut parameters = parameters.split(';').take(MAX_PARAMETERS);
+    let mut parameters = parts(parameters, b';').take(MAX_PARAMETERS);
     parameters.find_map(|parameter| {
-        let (key, value) = parameter.split_once('=')?;
+        let (key, value) = split_once(parameter, b'=')?;
         is_window(key.trim()).then(|| header_duration(value))?
     })
 }

@@ -1,6 +1,7 @@
 //! Texts and I/O errors by which libraries report what they have no type for, or only a private one.
 
 use super::ErrorKind;
+use crate::server_hints::holds;
 use std::io;
 
 /// Returns the kind of an error of a TLS library that its text shows: of an alert that the peer sent, in rustls's
@@ -15,7 +16,7 @@ pub fn kind_of_tls_text(text: &str) -> ErrorKind {
         return ErrorKind::Protocol;
     };
     let refusals = ["Certificate", "UnknownCA", "AccessDenied"];
-    if refusals.iter().any(|subject| alert.contains(subject)) {
+    if refusals.iter().any(|subject| holds(alert, subject)) {
         return ErrorKind::Certificate;
     }
     match alert {
@@ -63,5 +64,5 @@ pub fn is_refusal_to_connect(error: &io::Error) -> bool {
 #[must_use]
 pub fn is_refusal_by_proxy(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
-    REFUSALS.iter().any(|refusal| text.contains(refusal))
+    REFUSALS.iter().any(|refusal| holds(&text, refusal))
 }

@@ -29,17 +29,14 @@ pub(in crate::server_hints) fn http_date(text: &str) -> Option<Duration> {
     let mut words = text.split_ascii_whitespace();
     let first = words.next()?;
     let weekday = weekday(first.strip_suffix(',').unwrap_or(first));
-    // Without a weekday, the first word is a part of the date.
-    let mut words = Some(first)
-        .filter(|_| weekday.is_none())
-        .into_iter()
-        .chain(words);
+    // Without a weekday, the first word is a part of the date. A text with more words than places is none.
     let mut all = [""; MAX_WORDS];
-    for (place, word) in all.iter_mut().zip(words.by_ref()) {
-        *place = word;
+    let mut places = all.iter_mut();
+    if weekday.is_none() {
+        *places.next()? = first;
     }
-    if words.next().is_some() {
-        return None;
+    for word in words {
+        *places.next()? = word;
     }
     let (date, time, zone) = match all {
         [dashed, time, zone, "", ..] => {

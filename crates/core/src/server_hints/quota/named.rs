@@ -5,7 +5,7 @@ use super::{QuotaUnit, RequestedDelay, StatedQuota, count, window};
 use crate::server_hints::ResponseHead;
 use crate::server_hints::date::RetryTime;
 use crate::server_hints::duration::SECOND;
-use crate::server_hints::list::{MAX_ELEMENTS, split};
+use crate::server_hints::list::{MAX_ELEMENTS, holds, split, split_once};
 use crate::server_hints::names::{
     Header, HeaderSet, QUOTA_PATTERNS, after_prefix, time_words, unit_of,
 };
@@ -56,8 +56,9 @@ struct Field<T> {
 
 /// Adds the quotas that a head states in this form.
 pub(super) fn read(head: &mut ResponseHead<'_>, all: &mut Vec<StatedQuota>) {
+    let lines: Vec<_> = head.quota_lines().collect();
     let mut quotas = Vec::<(Name<'_>, Numbers)>::new();
-    for (name, text) in head.quota_lines() {
+    for (name, text) in &lines {
         if let (Some((quota, role)), Some(header)) = (Name::parse(name), Header::named(name)) {
             let at = quotas.binary_search_by_key(&quota, |(name, _)| *name);
             let at = at.unwrap_or_else(|at| {
@@ -65,14 +66,14 @@ pub(super) fn read(head: &mut ResponseHead<'_>, all: &mut Vec<StatedQuota>) {
                 at
             });
             if let Some((_, numbers)) = quotas.get_mut(at) {
-                numbers.add(role, header, text, head);
+                numbers.add(role, header, *text, head);
             }
         }
     }
     for (name, mut numbers) in quotas {
         numbers.note_unreadable(&mut head.unreadable);
         if numbers.remainders > 1 && numbers.remainders == numbers.resets {
-            numbers.reset.value = reset_of_least(head, name).or(numbers.reset.value);
+            numbers.reset.value = reset_of_least(&lines, head, name).or(numbers.reset.value);
         }
         all.extend(numbers.stated(name.unit()));
     }
@@ -91,9 +92,9 @@ impl<'a> Name<'a> {
     }
 
     fn unit(&self) -> QuotaUnit {
-        let contains = |word| self.before.contains(word) || self.after.contains(word);
+        let contains = |word| holds(self.before, word) || holds(self.after, word);
         let prefix = QUOTA_PATTERNS.get(self.prefix).copied().unwrap_or_default();
-        if contains("token") || prefix.contains("bysize") {
+        if contains("token") || holds(prefix, "bysize") {
             return QuotaUnit::Amount;
         }
         let plain = self.before.is_empty() && self.after.is_empty();
@@ -161,37 +162,34 @@ fn around<'a>(stem: &'a str, word: &str) -> Option<(&'a str, &'a str)> {
 
 impl Numbers {
     fn add(&mut self, role: Role, header: Header, text: Option<&str>, head: &ResponseHead<'_>) {
-        let parts = || elements(text.unwrap_or_default());
+        let parts = elements(text.unwrap_or_default());
         match role {
             // Two proxies may each add a line or a value: the stricter one counts.
             Role::Reset(_) | Role::Next => {
-                self.resets = self.resets.saturating_add(parts().count());
-                let reset = parts().filter_map(|text| until(text, role, head)).max();
-                self.reset.add(header, reset, Ord::max);
+                self.resets = self.resets.saturating_add(parts.len());
+                self.reset.add(header, latest(&parts, role, head), Ord::max);
             }
-            Role::Retry(_) => {
-                let retry = parts().filter_map(|text| until(text, role, head)).max();
-                self.retry.add(header, retry, Ord::max);
-            }
+            Role::Retry(_) => self.retry.add(header, latest(&parts, role, head), Ord::max),
             Role::Remaining => {
-                self.remainders = self.remainders.saturating_add(parts().count());
-                let least = parts().filter_map(value).min();
+                self.remainders = self.remainders.saturating_add(parts.len());
+                let least = parts.iter().filter_map(|part| value(part)).min();
                 self.remaining.add(header, least, Ord::min);
             }
             Role::Limit => {
                 // One of the drafts lists windows after the limit: `100, 100;w=60`.
-                let limit = parts().next().and_then(value);
+                let limit = parts.first().and_then(|part| value(part));
                 self.limit.add(header, limit, Ord::min);
             }
             Role::Status => {
                 self.is_rejected = self.is_rejected.or_else(|| text.and_then(parse_status));
             }
         }
-        // Only the window of the limit itself counts, and not that of another limit in the list.
-        let of_limit =
-            |part: &&str| !matches!(role, Role::Limit) || value(part) == self.limit.value;
-        let own = parts().filter(of_limit).filter_map(window).max();
-        self.window = self.window.max(own);
+        for part in parts {
+            // Only the window of the limit itself counts, and not that of another limit in the list.
+            if !matches!(role, Role::Limit) || value(part) == self.limit.value {
+                self.window = self.window.max(window(part));
+            }
+        }
     }
 
     fn note_unreadable(&self, unreadable: &mut HeaderSet) {
@@ -229,6 +227,7 @@ impl Numbers {
 }
 
 impl<T> Field<T> {
+    #[inline(never)]
     fn add(&mut self, header: Header, value: Option<T>, either: fn(T, T) -> T) {
         self.header = self.header.or(Some(header));
         self.value = match (self.value.take(), value) {
@@ -262,16 +261,22 @@ impl<T> Default for Field<T> {
 
 /// Returns the reset of the least remainder, or the latest of several, where both headers list a value for each of the
 /// quota's windows: `remaining: 0, 1832` and `reset: 1, 1419704`.
-fn reset_of_least(head: &ResponseHead<'_>, quota: Name<'_>) -> Option<Option<Duration>> {
+fn reset_of_least(
+    lines: &[(&str, Option<&str>)],
+    head: &ResponseHead<'_>,
+    quota: Name<'_>,
+) -> Option<Option<Duration>> {
     let (mut remainders, mut resets) = (Vec::new(), Vec::new());
-    for (name, text) in head.quota_lines() {
-        let parts = elements(text.unwrap_or_default());
-        match Name::parse(name).filter(|(own, _)| *own == quota) {
-            Some((_, Role::Remaining)) => remainders.extend(parts.map(value)),
-            Some((_, role @ (Role::Reset(_) | Role::Next))) => {
-                resets.extend(parts.map(|text| until(text, role, head)));
+    for (name, text) in lines {
+        let Some((_, role)) = Name::parse(name).filter(|(own, _)| *own == quota) else {
+            continue;
+        };
+        for part in elements(text.unwrap_or_default()) {
+            match role {
+                Role::Remaining => remainders.push(value(part)),
+                Role::Reset(_) | Role::Next => resets.push(until(part, role, head)),
+                Role::Retry(_) | Role::Limit | Role::Status => {}
             }
-            _ => {}
         }
     }
     let least = remainders.iter().flatten().min()?;
@@ -280,14 +285,25 @@ fn reset_of_least(head: &ResponseHead<'_>, quota: Name<'_>) -> Option<Option<Dur
     of_least.filter_map(|(_, reset)| *reset).max()
 }
 
+/// Returns the latest of the times that a header lists.
+#[inline(never)]
+fn latest(parts: &[&str], role: Role, head: &ResponseHead<'_>) -> Option<Option<Duration>> {
+    parts
+        .iter()
+        .filter_map(|part| until(part, role, head))
+        .max()
+}
+
 /// Returns the time that is left. The inner `None` means that it is past.
+#[inline(never)]
 fn until(text: &str, role: Role, head: &ResponseHead<'_>) -> Option<Option<Duration>> {
     let time = role.time(before_parameters(text))?;
     Some(time.until(|| head.now()))
 }
 
-fn elements(line: &str) -> impl Iterator<Item = &str> {
-    split(line).take(MAX_ELEMENTS)
+#[inline(never)]
+fn elements(line: &str) -> Vec<&str> {
+    split(line).take(MAX_ELEMENTS).collect()
 }
 
 #[inline(never)]
@@ -297,7 +313,9 @@ fn value(part: &str) -> Option<u64> {
 
 #[inline(never)]
 fn before_parameters(part: &str) -> &str {
-    part.split(';').next().unwrap_or_default().trim_ascii()
+    split_once(part, b';')
+        .map_or(part, |(value, _)| value)
+        .trim_ascii()
 }
 
 /// Parses the status of a quota that has no number.

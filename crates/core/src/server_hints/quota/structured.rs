@@ -3,6 +3,7 @@
 
 use super::{MAX_PARAMETERS, QuotaUnit, StatedQuota, count, is_window};
 use crate::server_hints::duration::header_duration;
+use crate::server_hints::list::split_once;
 use crate::server_hints::{Header, ResponseHead};
 use http::HeaderName;
 use std::time::Duration;
@@ -46,9 +47,12 @@ pub(super) fn read(head: &mut ResponseHead<'_>, all: &mut Vec<StatedQuota>) {
         }
     }
     let before = all.len();
-    let (named, older): (Vec<_>, Vec<_>) = items.into_iter().partition(|item| item.name.is_some());
-    let quotas = named.into_iter().chain(grouped(older));
-    all.extend(quotas.filter_map(|item| item.stated(&policies)));
+    for item in items.iter().filter(|item| item.name.is_some()) {
+        all.extend(item.stated(&policies));
+    }
+    for quota in grouped(items) {
+        all.extend(quota.stated(&policies));
+    }
     // No item states a remainder or a reset.
     if all.len() == before {
         head.unreadable.add(Header::RATELIMIT);
@@ -60,7 +64,7 @@ fn items<'a>(head: &mut ResponseHead<'a>, name: &HeaderName, header: Header) -> 
     let (mut items, mut broken) = (Vec::new(), false);
     for line in head.lines(name) {
         broken |= line.is_none();
-        let parts = split(line.unwrap_or_default(), ',');
+        let parts = split(line.unwrap_or_default(), b',');
         let parts = parts.filter(|part| !part.trim_ascii().is_empty());
         let left = MAX_ITEMS.saturating_sub(items.len());
         let mut parts = parts.map(Item::read);
@@ -74,11 +78,12 @@ fn items<'a>(head: &mut ResponseHead<'a>, name: &HeaderName, header: Header) -> 
     items
 }
 
-/// Groups the items of the older form into quotas. An item that repeats a field begins the next quota.
+/// Groups the items of the older form, which have no name, into quotas. An item that repeats a field begins the next
+/// quota.
 fn grouped(items: Vec<Item<'_>>) -> Vec<Item<'_>> {
     let mut quotas = Vec::new();
     let mut open = Item::default();
-    for item in items {
+    for item in items.into_iter().filter(|item| item.name.is_none()) {
         if open.has_any_of(&item) {
             quotas.push(std::mem::take(&mut open));
         }
@@ -91,10 +96,10 @@ fn grouped(items: Vec<Item<'_>>) -> Vec<Item<'_>> {
 impl<'a> Item<'a> {
     fn read(text: &'a str) -> Self {
         let mut item = Self::default();
-        for (index, part) in split(text, ';').take(MAX_PARAMETERS).enumerate() {
+        for (index, part) in split(text, b';').take(MAX_PARAMETERS).enumerate() {
             let part = part.trim_ascii();
             // A quoted name may contain `=`.
-            let pair = part.split_once('=').filter(|_| !part.starts_with('"'));
+            let pair = split_once(part, b'=').filter(|_| !part.starts_with('"'));
             match pair {
                 Some((key, value)) => item.set(key.trim_ascii(), value.trim_ascii()),
                 None if index == 0 => item.name = Some(part.trim_matches('"')),
@@ -146,9 +151,9 @@ impl<'a> Item<'a> {
         }
     }
 
-    fn stated(self, policies: &[Item<'_>]) -> Option<StatedQuota> {
+    fn stated(&self, policies: &[Item<'_>]) -> Option<StatedQuota> {
         let has_any = self.remaining.is_some() || self.reset.is_some();
-        let own = has_any.then_some(self)?;
+        let own = has_any.then_some(*self)?;
         let policy = own.policy(policies).copied().unwrap_or_default();
         let unit = match own.unit.or(policy.unit) {
             None | Some("requests") => QuotaUnit::Requests,
@@ -189,11 +194,24 @@ impl<'a> Item<'a> {
 }
 
 /// Splits a text at separators outside of quotes. A backslash escapes a quote.
-fn split(text: &str, separator: char) -> impl Iterator<Item = &str> {
+fn split(text: &str, separator: u8) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || next_part(&mut rest, separator))
+}
+
+/// Takes the next part off a text.
+#[inline(never)]
+fn next_part<'a>(rest: &mut Option<&'a str>, separator: u8) -> Option<&'a str> {
+    let text = rest.take()?;
     let (mut quoted, mut escaped) = (false, false);
-    text.split(move |letter: char| {
-        quoted ^= letter == '"' && !escaped;
-        escaped = letter == '\\' && quoted && !escaped;
-        letter == separator && !quoted
-    })
+    let end = text.bytes().position(|byte| {
+        quoted ^= byte == b'"' && !escaped;
+        escaped = byte == b'\\' && quoted && !escaped;
+        byte == separator && !quoted
+    });
+    let Some((part, after)) = end.and_then(|end| text.split_at_checked(end)) else {
+        return Some(text);
+    };
+    *rest = after.get(1..);
+    Some(part)
 }
