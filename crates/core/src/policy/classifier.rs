@@ -28,7 +28,6 @@ use crate::route::shared_map::SharedMap;
 use http::HeaderName;
 use std::any::Any;
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::error::Error;
 use std::sync::Arc;
 
@@ -254,7 +253,7 @@ struct SuccessRules {
     /// Those that hold only for paths with one of some starts, under each of these.
     by_start: SharedMap<Vec<usize>>,
     /// The lengths of these starts.
-    lengths: BTreeSet<usize>,
+    lengths: Vec<usize>,
     /// Those that may hold for any path.
     others: Vec<usize>,
 }
@@ -266,7 +265,7 @@ impl SuccessRules {
             self.others.push(index);
         }
         for start in starts {
-            self.lengths.insert(start.len());
+            add_in_order(&mut self.lengths, start.len());
             self.by_start.update(start, |rules| rules.push(index));
         }
     }
@@ -275,14 +274,24 @@ impl SuccessRules {
     fn of_path(&self, path: &str) -> Cow<'_, [usize]> {
         let starts = self.lengths.iter().filter_map(|length| path.get(..*length));
         let found = starts.filter_map(|start| self.by_start.get(start));
-        let mut rules: Vec<usize> = found.flatten().copied().collect();
+        let mut rules = Vec::new();
+        for rule in found.flatten() {
+            add_in_order(&mut rules, *rule);
+        }
         if rules.is_empty() {
             return Cow::Borrowed(&self.others);
         }
-        rules.extend(&self.others);
-        rules.sort_unstable();
-        rules.dedup();
+        for rule in &self.others {
+            add_in_order(&mut rules, *rule);
+        }
         Cow::Owned(rules)
+    }
+}
+
+/// Adds a number to those of a list, unless it is among them.
+fn add_in_order(list: &mut Vec<usize>, number: usize) {
+    if let Err(at) = list.binary_search(&number) {
+        list.insert(at, number);
     }
 }
 
@@ -441,8 +450,11 @@ impl Classifiers {
     }
 
     pub(super) fn pointers(&self, outcome: &Outcome<'_>) -> Vec<Pointer> {
-        let all = self.list.iter();
-        all.flat_map(|one| one.pointers(outcome)).collect()
+        let mut pointers = Vec::new();
+        for one in &self.list {
+            pointers.extend(one.pointers(outcome));
+        }
+        pointers
     }
 
     pub(super) fn row_name(&self, row: RowId) -> Option<Arc<str>> {
