@@ -444,6 +444,7 @@ fn written(text: &str) -> impl Iterator<Item = Written<'_>> {
 }
 
 /// Decodes the unreserved characters of a text, and percent-encodes the bytes that may not stand in it.
+#[inline(never)]
 fn encoded(text: &str, may_stand: fn(u8) -> bool) -> Cow<'_, str> {
     if written(text).all(|byte| byte.is_normal(may_stand)) {
         return Cow::Borrowed(text);

@@ -161,6 +161,7 @@ impl Controller {
     }
 
     /// Returns the next call that may go. `has_newcomers` is `true` if a call waits that was never sent.
+    #[inline(never)]
     pub(crate) fn next(&mut self, now: u64, has_newcomers: bool) -> NextTurn {
         let now = now.min(MAX_COUNT);
         self.quota.turn_over(now, self.sent);

@@ -108,10 +108,12 @@ impl WaitQueue {
     }
 
     /// Wakes the waiters that are to end by this time if the gate is shut.
+    #[inline(never)]
     pub(super) fn wake_those_that_end(&mut self, by: Option<u64>) {
         for line in [&mut self.retries, &mut self.newcomers] {
-            for waiting in line.values_mut().flatten() {
-                if Some(waiting.ends_by) <= by {
+            for waiting in line.values_mut() {
+                let ends = |waiting: &&mut Box<Waiting>| Some(waiting.ends_by) <= by;
+                if let Some(waiting) = waiting.as_mut().filter(ends) {
                     self.wakers.extend(waiting.waker.take());
                 }
             }
@@ -142,6 +144,7 @@ impl WaitQueue {
     }
 
     /// Takes back the permits that are not used yet. Their waiters return to their positions in the line.
+    #[inline(never)]
     pub(super) fn take_back(&mut self) -> Vec<CallNumber> {
         let mut back = Vec::new();
         while let Some((_, id)) = first(&self.granted) {
@@ -162,6 +165,7 @@ impl WaitQueue {
 
     /// Returns the time of a waiter's next poll, if it is not woken before. The first waiter polls at its turn, the
     /// others later, so that the line moves even if those before them are not polled.
+    #[inline(never)]
     pub(super) fn schedule_poll(&mut self, id: WaiterId, waker: &Waker) -> u64 {
         let position = self.front().into_iter().position(|other| other == id);
         let first = self.first().map_or(0, |(_, number)| number);

@@ -105,6 +105,7 @@ impl Controller {
 
     /// Makes a refusal count for good. `delay` is the one that its body asks for, if any. Returns `None` if it is no
     /// vote among all processes, else `true` if the gate closed with it, and is closed still.
+    #[inline(never)]
     pub(crate) fn confirm(
         &mut self,
         now: u64,
@@ -129,6 +130,7 @@ impl Controller {
     }
 
     /// Takes a refusal back: the call has ended in another way.
+    #[inline(never)]
     pub(crate) fn lift(&mut self, now: u64, permit: CallNumber, quota: Option<Quota>) {
         self.ended(now, permit, quota);
         let Some(lifted) = self.take_provisional(permit) else {

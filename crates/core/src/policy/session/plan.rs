@@ -138,12 +138,17 @@ impl RetrySession {
     }
 
     fn listed(&self, evaluation: &Evaluation<'_>) -> ListMatch {
-        let rules = &evaluation.policy.0.rules;
-        if rules.have_lists() {
-            rules.listed(&self.condition_input(evaluation.outcome, BodyView::Body))
+        if evaluation.policy.0.rules.have_lists() {
+            self.match_lists(evaluation)
         } else {
             ListMatch::Unlisted
         }
+    }
+
+    #[inline(never)]
+    fn match_lists(&self, evaluation: &Evaluation<'_>) -> ListMatch {
+        let input = self.condition_input(evaluation.outcome, BodyView::Body);
+        evaluation.policy.0.rules.listed(&input)
     }
 
     /// Returns the list of the policy in charge that forbids another attempt, if one does.
@@ -279,6 +284,7 @@ impl RetrySession {
 
     /// Plans an attempt with a rewritten body. It counts as a retry and waits for nothing, since the server is not
     /// busy.
+    #[inline(never)]
     fn plan_rewrite(
         &self,
         rewrite: RewriteBody,
@@ -292,6 +298,7 @@ impl RetrySession {
         Ok(plan)
     }
 
+    #[inline(never)]
     fn plan_wait(&self, wait: &Wait, evaluation: &Evaluation<'_>) -> Result<RetryPlan, StopReason> {
         let now = evaluation.moment.now;
         let counters = self.counters(evaluation.by).unwrap_or_default();

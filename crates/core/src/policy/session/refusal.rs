@@ -97,6 +97,7 @@ impl RetrySession {
     /// Returns the time for which a call whose refusal counts as a retry waits on its own before it queues at the gate,
     /// or `None` if it does not wait there: the policy's backoff, or the time that it was asked to wait and at most a
     /// fifth more, if that is longer.
+    #[inline(never)]
     pub(super) fn delay_of_counted_refusal(
         &self,
         refusal: Refusal,
@@ -113,6 +114,7 @@ impl RetrySession {
     /// Returns the same time for a call whose nth refusal counts separately. It leaves the pace to the gate, and waits as
     /// long as it was asked to, and at most a fifth more; if the server named no time, or next to none, the wait doubles
     /// each time.
+    #[inline(never)]
     pub(super) fn delay_of_separate_refusal(
         &self,
         refusal: Refusal,
@@ -163,6 +165,7 @@ impl RetrySession {
     }
 
     /// Plans another attempt behind the gate, which is not counted as anything yet.
+    #[inline(never)]
     pub(super) fn plan_gated(
         &self,
         delay: Duration,
