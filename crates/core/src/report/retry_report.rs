@@ -50,7 +50,7 @@ use std::time::Duration;
 /// After each failure stand its [`Class`] and [`Reach`] (`ambiguous`: the server may have processed the request), and
 /// after each wait its [`DelaySource`]: the policy's `own`, the `server`, or the `gate`. The guide's "Add a status" says
 /// which of them are repeated.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RetryReport {
     /// The attempts in order, or the last 64 of them. The report is bounded, however long a policy polls.
@@ -104,6 +104,19 @@ pub struct RetryReport {
     pub unknown_service: Option<Arc<str>>,
     /// `true` if the response is from another service, or is one that no server sent.
     pub from_elsewhere: bool,
+}
+
+/// Not derived: a program would have the code of a derived one in each crate that puts reports into extensions.
+impl Clone for RetryReport {
+    fn clone(&self) -> Self {
+        Self {
+            attempts: self.attempts.clone(),
+            stopped_by: self.stopped_by.clone(),
+            budget: self.budget.clone(),
+            unknown_service: self.unknown_service.clone(),
+            ..*self
+        }
+    }
 }
 
 /// The most attempts in a report. The oldest are dropped.
