@@ -248,12 +248,7 @@ where
 
     /// If the service shares a type with reqwest's client, it may be one, or wrap one.
     fn may_follow() -> bool {
-        let types = [
-            TypeId::of::<Q>(),
-            TypeId::of::<S::Response>(),
-            TypeId::of::<S::Error>(),
-        ];
-        types.into_iter().any(is_type_of_reqwest)
+        is_of_reqwest::<Q>() || is_of_reqwest::<S::Response>() || is_of_reqwest::<S::Error>()
     }
 
     fn error_facts<'a>(
@@ -289,21 +284,21 @@ where
     }
 }
 
-/// Returns `true` if this is the type of one of reqwest's requests, responses or errors.
+/// Returns `true` if this is the type of one of reqwest's requests, responses or errors. Inlined, since the compiler then
+/// knows the answer.
 #[cfg(feature = "reqwest")]
-fn is_type_of_reqwest(id: TypeId) -> bool {
+#[inline(always)]
+fn is_of_reqwest<T: 'static>() -> bool {
     use ::reqwest::{Body, Error, Request, Response};
-    let own = [
-        TypeId::of::<Request>(),
-        TypeId::of::<Response>(),
-        TypeId::of::<Error>(),
-        TypeId::of::<http::Request<Body>>(),
-        TypeId::of::<http::Response<Body>>(),
-    ];
-    own.contains(&id)
+    let is = |own| TypeId::of::<T>() == own;
+    is(TypeId::of::<Request>())
+        || is(TypeId::of::<Response>())
+        || is(TypeId::of::<Error>())
+        || is(TypeId::of::<http::Request<Body>>())
+        || is(TypeId::of::<http::Response<Body>>())
 }
 
 #[cfg(not(feature = "reqwest"))]
-fn is_type_of_reqwest(_: TypeId) -> bool {
+fn is_of_reqwest<T: 'static>() -> bool {
     false
 }
