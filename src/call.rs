@@ -183,7 +183,7 @@ impl<C: Client> Call<C> {
 
     /// Keeps the result of an attempt that is not the end.
     #[inline(never)]
-    pub(crate) fn keep(&mut self, result: AttemptResult<C>) {
+    pub(crate) fn hold(&mut self, result: AttemptResult<C>) {
         self.held = Held::Last(Box::new(result));
     }
 
@@ -194,7 +194,7 @@ impl<C: Client> Call<C> {
         let text = format!("timeout: {error}");
         let own = C::own_error();
         if let Some(own) = own {
-            self.keep(Err(own(LayerError::Timeout(error))));
+            self.hold(Err(own(LayerError::Timeout(error))));
         }
         let end = End::Late {
             text: &text,
@@ -246,7 +246,7 @@ impl<C: Client> Call<C> {
             Poll::Ready(Ok(())) => Poll::Ready(Ok(())),
             Poll::Ready(Err(error)) => {
                 if self.held.last().is_none() {
-                    self.keep(Err(error));
+                    self.hold(Err(error));
                 }
                 Poll::Ready(Err(self.exchange.failed(StopReason::NotReady)))
             }
@@ -257,9 +257,9 @@ impl<C: Client> Call<C> {
         }
     }
 
-    /// Ends the request with the result that was [kept](Self::keep), or with the policy's replacement for it. `None` if
+    /// Ends the request with the result that was [held](Self::hold), or with the policy's replacement for it. `None` if
     /// there is nothing to return: no `Todo` ends a request before it has an outcome.
-    pub(crate) fn finish_kept(&mut self) -> Option<AttemptResult<C>> {
+    pub(crate) fn finish_held(&mut self) -> Option<AttemptResult<C>> {
         let kept = self.held.take().into_last();
         // The deadline has passed in a wait, and the last response was not kept.
         let late = || {

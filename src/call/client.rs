@@ -81,12 +81,13 @@ pub(crate) trait Sends: Client {
 }
 
 /// The result of an attempt, as the caller would get it.
-pub(crate) type AttemptResult<C> = Result<KeptResponse<C>, <C as Client>::Error>;
+pub(crate) type AttemptResult<C> = Result<ReturnedResponse<C>, <C as Client>::Error>;
 
 /// A response whose body is being read.
 pub(crate) type OpenResponse<C> = <<C as Client>::Responses as Responses<<C as Client>::Raw>>::Open;
 
-pub(crate) type KeptResponse<C> = <<C as Client>::Responses as Responses<<C as Client>::Raw>>::Kept;
+pub(crate) type ReturnedResponse<C> =
+    <<C as Client>::Responses as Responses<<C as Client>::Raw>>::Returned;
 
 /// The part of a request that later attempts are made of.
 pub(crate) type SavedOf<C> = <<C as Client>::Requests as Requests<<C as Client>::Request>>::Saved;

@@ -86,7 +86,7 @@ pub(crate) fn carry_on<C: Sends>(
 
 /// Returns the end of a request, or never if there is nothing to return.
 fn finish<C: Sends>(call: &mut Call<C>) -> Poll<AttemptResult<C>> {
-    call.finish_kept().map_or(Poll::Pending, Poll::Ready)
+    call.finish_held().map_or(Poll::Pending, Poll::Ready)
 }
 
 /// Sends a later attempt.
@@ -163,7 +163,7 @@ fn after<C: Client>(
             Ok(result)
         }
         todo => {
-            call.keep(result);
+            call.hold(result);
             Err(todo)
         }
     }

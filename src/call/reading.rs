@@ -1,6 +1,6 @@
 //! The part of a response's body that an exchange needs.
 
-use super::client::{Client, KeptResponse, OpenResponse};
+use super::client::{Client, OpenResponse, ReturnedResponse};
 use super::{Call, Held};
 use crate::StopReason;
 use crate::client::responses::Responses;
@@ -58,7 +58,7 @@ impl<C: Client> Call<C> {
                     }
                     _ => self.exchange.read(&self.saved, head, Found::Nothing),
                 };
-                self.keep(result);
+                self.hold(result);
                 Err(todo)
             }
             None => Err(self.exchange.failed(StopReason::NotRetryable)),
@@ -100,7 +100,7 @@ impl<C: Client> Call<C> {
             // The deadline may pass before the retry is sent, and the caller then gets this response.
             let is_kept = end == Inspected::AtTheEnd || exchange.time_limit().is_some();
             if is_kept {
-                self.keep(Ok(response.into()));
+                self.hold(Ok(response.into()));
             }
             return Todo::Wait;
         }
@@ -112,7 +112,7 @@ impl<C: Client> Call<C> {
             BodyPart::Whole(_) => C::Responses::broken(&response, exchange.policy()),
             _ => None,
         };
-        let response: KeptResponse<C> = response.into();
+        let response: ReturnedResponse<C> = response.into();
         let head = C::Responses::head(&response);
         let mut result = None;
         let todo = match (part, broken, end) {
@@ -138,7 +138,7 @@ impl<C: Client> Call<C> {
             }
             _ => exchange.read(saved, head, Found::Nothing),
         };
-        self.keep(result.unwrap_or(Ok(response)));
+        self.hold(result.unwrap_or(Ok(response)));
         todo
     }
 }

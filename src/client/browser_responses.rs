@@ -12,20 +12,20 @@ use std::task::{Context, Poll};
 impl<A: ErrorForm> Responses<Response> for A {
     const GIVES_BACK: bool = false;
 
-    type Kept = Response;
+    type Returned = Response;
     type Open = Response;
 
     #[inline]
-    fn keep(response: Response) -> Response {
+    fn returned(response: Response) -> Response {
         response
     }
 
-    fn head(kept: &Response) -> Option<(StatusCode, &HeaderMap)> {
-        Some((kept.status(), kept.headers()))
+    fn head(response: &Response) -> Option<(StatusCode, &HeaderMap)> {
+        Some((response.status(), response.headers()))
     }
 
-    fn url(kept: &Response) -> Option<&str> {
-        Some(kept.url().as_str())
+    fn url(response: &Response) -> Option<&str> {
+        Some(response.url().as_str())
     }
 
     fn extensions_mut(_: &mut Response) -> Option<&mut Extensions> {

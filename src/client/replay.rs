@@ -239,17 +239,17 @@ impl<B, F> Sealed for RecordBody<B, F> {}
 
 #[diagnostic::do_not_recommend]
 impl<B: Replay + Send + 'static> Bodies<B> for CloneBody {
-    type Kept = B;
+    type Copy = B;
 
     #[inline]
-    fn keep(&self, body: B, _: usize) -> (B, Option<(B, Measure)>) {
+    fn copy(&self, body: B, _: usize) -> (B, Option<(B, Measure)>) {
         // Measured before the body is sent: a copy may share its content.
-        let kept = body.replay().map(|copy| (copy, body.measure()));
-        (body, kept)
+        let copy = body.replay().map(|copy| (copy, body.measure()));
+        (body, copy)
     }
 
-    fn body(kept: B) -> B {
-        kept
+    fn body(copy: B) -> B {
+        copy
     }
 }
 
@@ -292,19 +292,19 @@ where
     B: Send + 'static,
     F: Fn(&B) -> Option<B> + Clone + Send + 'static,
 {
-    type Kept = KeptBody<B, Self>;
+    type Copy = BodyCopy<B, Self>;
 
-    fn keep(&self, body: B, _: usize) -> (B, Option<(Self::Kept, Measure)>) {
+    fn copy(&self, body: B, _: usize) -> (B, Option<(Self::Copy, Measure)>) {
         let measure = (self.measure)(&body);
-        let kept = (self.copy)(&body).map(|copy| KeptBody {
+        let copy = (self.copy)(&body).map(|copy| BodyCopy {
             body: copy,
             strategy: self.clone(),
         });
-        (body, kept.map(|kept| (kept, measure)))
+        (body, copy.map(|copy| (copy, measure)))
     }
 
-    fn body(kept: Self::Kept) -> B {
-        kept.body
+    fn body(copy: Self::Copy) -> B {
+        copy.body
     }
 }
 
@@ -334,30 +334,30 @@ where
     B: Body + Send + 'static,
     F: Fn(ReplayBody<B>) -> B + Clone + Send + 'static,
 {
-    type Kept = KeptBody<ReplayBody<B>, Self>;
+    type Copy = BodyCopy<ReplayBody<B>, Self>;
 
-    fn keep(&self, body: B, recorded: usize) -> (B, Option<(Self::Kept, Measure)>) {
+    fn copy(&self, body: B, recorded: usize) -> (B, Option<(Self::Copy, Measure)>) {
         let record = ReplayBody::with_limit(body, recorded);
-        let kept = record.later().map(|later| KeptBody {
+        let copy = record.later().map(|later| BodyCopy {
             body: later,
             strategy: self.clone(),
         });
         let body = (self.wrap)(record);
-        (body, kept.map(|kept| (kept, Measure::NotAsked)))
+        (body, copy.map(|copy| (copy, Measure::NotAsked)))
     }
 
-    fn body(kept: Self::Kept) -> B {
-        (kept.strategy.wrap)(kept.body)
+    fn body(copy: Self::Copy) -> B {
+        (copy.strategy.wrap)(copy.body)
     }
 }
 
 /// A copy or a record of a body, with the strategy whose function makes bodies of it.
-pub struct KeptBody<K, C> {
+pub struct BodyCopy<K, C> {
     body: K,
     strategy: C,
 }
 
-impl<B, F> Replay for KeptBody<B, CopyBody<B, F>>
+impl<B, F> Replay for BodyCopy<B, CopyBody<B, F>>
 where
     B: 'static,
     F: Fn(&B) -> Option<B> + Clone,
@@ -376,7 +376,7 @@ where
     }
 }
 
-impl<B, F> Replay for KeptBody<ReplayBody<B>, RecordBody<B, F>>
+impl<B, F> Replay for BodyCopy<ReplayBody<B>, RecordBody<B, F>>
 where
     B: Body,
     F: Clone,

@@ -79,12 +79,12 @@ pub(crate) use http_retry_core::adapter::SaveOptions;
 /// A strategy for keeping copies of bodies of one type.
 #[doc(hidden)]
 pub trait Bodies<B>: Sealed + Clone + Send + 'static {
-    type Kept: Replay + Send + 'static;
+    type Copy: Replay + Send + 'static;
 
     /// Returns the body to send first, a copy of it, and the measure that the body had before.
-    fn keep(&self, body: B, recorded: usize) -> (B, Option<(Self::Kept, Measure)>);
+    fn copy(&self, body: B, recorded: usize) -> (B, Option<(Self::Copy, Measure)>);
 
-    fn body(kept: Self::Kept) -> B;
+    fn body(copy: Self::Copy) -> B;
 }
 
 /// A saved `http::Request`, for later attempts.
@@ -103,7 +103,7 @@ pub struct SavedRequest<K> {
 #[diagnostic::do_not_recommend]
 impl<B: 'static, C: Bodies<B>> Requests<http::Request<B>> for C {
     /// Boxed, since every call in flight holds one.
-    type Saved = Box<SavedRequest<C::Kept>>;
+    type Saved = Box<SavedRequest<C::Copy>>;
 
     #[inline]
     fn head(request: &http::Request<B>) -> Option<Head<'_>> {
@@ -134,8 +134,8 @@ impl<B: 'static, C: Bodies<B>> Requests<http::Request<B>> for C {
         options: SaveOptions,
     ) -> (http::Request<B>, Option<Self::Saved>) {
         let (parts, body) = request.into_parts();
-        let (body, kept) = self.keep(body, options.recorded);
-        let saved = kept.map(|(kept, measure)| {
+        let (body, copy) = self.copy(body, options.recorded);
+        let saved = copy.map(|(copy, measure)| {
             let has_slot = parts.extensions.get::<ReportSlot>().is_some();
             let extensions = if has_slot && parts.extensions.len() == 1 {
                 Extensions::new()
@@ -148,7 +148,7 @@ impl<B: 'static, C: Bodies<B>> Requests<http::Request<B>> for C {
                 version: parts.version,
                 headers: SavedHeaders::new(&parts.headers),
                 extensions,
-                body: kept,
+                body: copy,
                 first: measure,
             })
         });

@@ -34,24 +34,24 @@ impl From<OpenReqwest> for Response {
 
 #[diagnostic::do_not_recommend]
 impl<A: ErrorForm> Responses<Response> for A {
-    type Kept = Response;
+    type Returned = Response;
     type Open = OpenReqwest;
 
     #[inline]
-    fn keep(response: Response) -> Response {
+    fn returned(response: Response) -> Response {
         response
     }
 
-    fn head(kept: &Response) -> Option<(StatusCode, &HeaderMap)> {
-        Some((kept.status(), kept.headers()))
+    fn head(response: &Response) -> Option<(StatusCode, &HeaderMap)> {
+        Some((response.status(), response.headers()))
     }
 
-    fn url(kept: &Response) -> Option<&str> {
-        Some(kept.url().as_str())
+    fn url(response: &Response) -> Option<&str> {
+        Some(response.url().as_str())
     }
 
-    fn extensions_mut(kept: &mut Response) -> Option<&mut Extensions> {
-        Some(kept.extensions_mut())
+    fn extensions_mut(response: &mut Response) -> Option<&mut Extensions> {
+        Some(response.extensions_mut())
     }
 
     fn poll_read(

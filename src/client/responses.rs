@@ -37,28 +37,28 @@ pub trait Responses<R>: Sealed + Clone + Send + 'static {
 
     /// The response as the caller gets it.
     #[doc(hidden)]
-    type Kept: MaybeSend + From<Self::Open>;
+    type Returned: MaybeSend + From<Self::Open>;
 
     /// A response whose body is being read. It becomes the response again, with its whole body.
     #[doc(hidden)]
-    type Open: MaybeSend + From<Self::Kept>;
+    type Open: MaybeSend + From<Self::Returned>;
 
     #[doc(hidden)]
-    fn keep(response: R) -> Self::Kept;
+    fn returned(response: R) -> Self::Returned;
 
     /// Returns the response's head, or `None` for the result of an operation that is not HTTP.
     #[doc(hidden)]
-    fn head(kept: &Self::Kept) -> Option<(StatusCode, &HeaderMap)>;
+    fn head(response: &Self::Returned) -> Option<(StatusCode, &HeaderMap)>;
 
     /// Returns the final URL of the response, if it is known.
     #[doc(hidden)]
-    fn url(kept: &Self::Kept) -> Option<&str> {
-        let _ = kept;
+    fn url(response: &Self::Returned) -> Option<&str> {
+        let _ = response;
         None
     }
 
     #[doc(hidden)]
-    fn extensions_mut(kept: &mut Self::Kept) -> Option<&mut Extensions>;
+    fn extensions_mut(response: &mut Self::Returned) -> Option<&mut Extensions>;
 
     /// Reads a part of the body. `seen` is 0 at first, and belongs to this read.
     #[doc(hidden)]
@@ -85,7 +85,7 @@ pub trait Responses<R>: Sealed + Clone + Send + 'static {
 
     /// Creates a response that no server has sent, as if from this URL.
     #[doc(hidden)]
-    fn canned(canned: &CannedResponse, url: &str) -> Option<Self::Kept> {
+    fn canned(canned: &CannedResponse, url: &str) -> Option<Self::Returned> {
         let _ = (canned, url);
         None
     }
@@ -200,25 +200,25 @@ where
     X: 'static,
     Y: Errors<B::Error> + 'static,
 {
-    type Kept = http::Response<RetryBody<B, Y>>;
-    type Open = Self::Kept;
+    type Returned = http::Response<RetryBody<B, Y>>;
+    type Open = Self::Returned;
 
     #[inline]
-    fn keep(response: http::Response<B>) -> Self::Kept {
+    fn returned(response: http::Response<B>) -> Self::Returned {
         let shows_end = response.version() == Version::HTTP_2 && is_body_of_hyper::<B>();
         response.map(|body| RetryBody::untouched(body, shows_end))
     }
 
-    fn head(kept: &Self::Kept) -> Option<(StatusCode, &HeaderMap)> {
-        Some((kept.status(), kept.headers()))
+    fn head(response: &Self::Returned) -> Option<(StatusCode, &HeaderMap)> {
+        Some((response.status(), response.headers()))
     }
 
-    fn extensions_mut(kept: &mut Self::Kept) -> Option<&mut Extensions> {
-        Some(kept.extensions_mut())
+    fn extensions_mut(response: &mut Self::Returned) -> Option<&mut Extensions> {
+        Some(response.extensions_mut())
     }
 
     fn poll_read(
-        open: &mut Self::Kept,
+        open: &mut Self::Returned,
         part: &mut BodyPart,
         seen: &mut usize,
         cx: &mut Context<'_>,
@@ -226,15 +226,15 @@ where
         poll_read(open, part, seen, cx)
     }
 
-    fn start(open: &Self::Kept, most: usize) -> &[u8] {
+    fn start(open: &Self::Returned, most: usize) -> &[u8] {
         open.body().start(most)
     }
 
-    fn broken(open: &Self::Kept, policy: &RetryPolicy) -> Option<(Outcome<'static>, String)> {
+    fn broken(open: &Self::Returned, policy: &RetryPolicy) -> Option<(Outcome<'static>, String)> {
         broken(open.body(), policy)
     }
 
-    fn canned(canned: &CannedResponse, _: &str) -> Option<Self::Kept> {
+    fn canned(canned: &CannedResponse, _: &str) -> Option<Self::Returned> {
         let mut response = http::Response::new(RetryBody::of_text(&canned.body));
         *response.status_mut() = canned.status;
         *response.headers_mut() = HeaderMap::clone(&canned.headers);
@@ -286,23 +286,23 @@ where
 {
     const GIVES_BACK: bool = false;
 
-    type Kept = http::Response<B>;
-    type Open = Self::Kept;
+    type Returned = http::Response<B>;
+    type Open = Self::Returned;
 
-    fn keep(response: http::Response<B>) -> Self::Kept {
+    fn returned(response: http::Response<B>) -> Self::Returned {
         response
     }
 
-    fn head(kept: &Self::Kept) -> Option<(StatusCode, &HeaderMap)> {
-        Some((kept.status(), kept.headers()))
+    fn head(response: &Self::Returned) -> Option<(StatusCode, &HeaderMap)> {
+        Some((response.status(), response.headers()))
     }
 
-    fn extensions_mut(kept: &mut Self::Kept) -> Option<&mut Extensions> {
-        Some(kept.extensions_mut())
+    fn extensions_mut(response: &mut Self::Returned) -> Option<&mut Extensions> {
+        Some(response.extensions_mut())
     }
 
     fn poll_read(
-        open: &mut Self::Kept,
+        open: &mut Self::Returned,
         part: &mut BodyPart,
         seen: &mut usize,
         cx: &mut Context<'_>,
@@ -369,8 +369,8 @@ mod tests {
     use std::future::poll_fn;
 
     /// Returns the response if it is kept.
-    async fn drain<A: Responses<R>, R>(response: R, bytes: usize) -> Option<A::Kept> {
-        let mut open = A::Open::from(A::keep(response));
+    async fn drain<A: Responses<R>, R>(response: R, bytes: usize) -> Option<A::Returned> {
+        let mut open = A::Open::from(A::returned(response));
         let (mut part, mut seen) = (BodyPart::Rest(bytes), 0);
         let end = poll_fn(|cx| A::poll_read(&mut open, &mut part, &mut seen, cx)).await;
         (end == Inspected::AtTheEnd).then(|| open.into())

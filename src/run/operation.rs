@@ -101,10 +101,10 @@ impl Requests<()> for Opaque {
 }
 
 impl<T: MaybeSend> Responses<T> for Opaque {
-    type Kept = T;
+    type Returned = T;
     type Open = T;
 
-    fn keep(result: T) -> T {
+    fn returned(result: T) -> T {
         result
     }
 

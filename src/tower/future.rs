@@ -29,8 +29,9 @@ pin_project! {
         call: Call<K>,
         client: K,
         copies: K::Requests,
-        // `true` while the service, which was polled ready, has not got the request that this was for.
-        is_ready: bool,
+        // `true` while the service was polled ready and has not got the request that this was for: for a first attempt
+        // that is delayed, until the wait gives the place back; for a retry from the next `poll_ready` on.
+        is_reserved: bool,
     }
 }
 
@@ -62,7 +63,7 @@ where
     S::Response: 'static,
     S::Error: 'static,
     C: Requests<Q>,
-    A: Responses<S::Response, Kept: 'static> + ErrorForm,
+    A: Responses<S::Response, Returned: 'static> + ErrorForm,
     A::Errors: Errors<S::Error, Error: 'static>,
 {
     /// Begins a call. Its first attempt is sent here, not at the first poll, unless it must wait.
@@ -90,7 +91,7 @@ where
         };
         Self {
             // The caller's `poll_ready` covers the first attempt only.
-            is_ready: matches!(state, State::Waiting),
+            is_reserved: matches!(state, State::Waiting),
             state,
             call,
             client,
@@ -118,7 +119,7 @@ where
             let call = &mut *this.call;
             todo = match todo {
                 // The same todo again once the service is ready.
-                Todo::Send if !*this.is_ready => {
+                Todo::Send if !*this.is_reserved => {
                     this.state.set(State::NotReady);
                     return None;
                 }
@@ -127,7 +128,7 @@ where
                         let attempt = Self::send(call, this.client, request);
                         let is_cut = false;
                         this.state.set(State::Attempt { attempt, is_cut });
-                        *this.is_ready = false;
+                        *this.is_reserved = false;
                         return None;
                     }
                     Err(todo) => todo,
@@ -150,7 +151,7 @@ where
                 }
                 Todo::Stay | Todo::Done => {
                     this.state.set(State::Done);
-                    return call.finish_kept();
+                    return call.finish_held();
                 }
             };
         }
@@ -164,10 +165,10 @@ where
     S::Response: 'static,
     S::Error: 'static,
     C: Requests<Q>,
-    A: Responses<S::Response, Kept: 'static> + ErrorForm,
+    A: Responses<S::Response, Returned: 'static> + ErrorForm,
     A::Errors: Errors<S::Error, Error: 'static>,
 {
-    type Output = Result<A::Kept, ErrorOf<S, Q, A>>;
+    type Output = Result<A::Returned, ErrorOf<S, Q, A>>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         loop {
@@ -177,14 +178,14 @@ where
                 Projected::Attempt { attempt, is_cut } if !*is_cut => {
                     match call.exchange.around(|| attempt.poll(cx)) {
                         Poll::Ready(result) => {
-                            let result = result.map(A::keep).map_err(A::Errors::from_inner);
+                            let result = result.map(A::returned).map_err(A::Errors::from_inner);
                             match call.ended(client, &result) {
                                 Todo::Done => {
                                     this.state.set(State::Done);
                                     return Poll::Ready(call.finish(result));
                                 }
                                 todo => {
-                                    call.keep(result);
+                                    call.hold(result);
                                     todo
                                 }
                             }
@@ -212,9 +213,9 @@ where
                 Projected::Waiting => match call.poll_wait(cx) {
                     Poll::Ready(todo) => todo,
                     Poll::Pending => {
-                        if *this.is_ready {
+                        if *this.is_reserved {
                             client.release();
-                            *this.is_ready = false;
+                            *this.is_reserved = false;
                         }
                         return Poll::Pending;
                     }
@@ -226,7 +227,7 @@ where
                     };
                     match ready!(call.poll_ready(poll, cx)) {
                         Ok(()) => {
-                            *this.is_ready = true;
+                            *this.is_reserved = true;
                             Todo::Send
                         }
                         Err(todo) => todo,

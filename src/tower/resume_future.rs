@@ -20,7 +20,7 @@ use std::task::{Context, Poll, ready};
 use tower_service::Service;
 
 /// The response of the retry layer.
-pub(super) type RetryResponse<S, Q> = <Wrapped as Responses<<S as Service<Q>>::Response>>::Kept;
+pub(super) type RetryResponse<S, Q> = <Wrapped as Responses<<S as Service<Q>>::Response>>::Returned;
 
 /// A function that keeps later requests off the connection of the latest one.
 pub(super) type RetireConnection = Box<dyn Fn() + Send>;
@@ -122,7 +122,7 @@ where
     Q: Send + 'static,
     S: Service<Q> + Clone + Send + 'static,
     S::Response: 'static,
-    Wrapped: Responses<S::Response, Kept: Send, Open: Send>,
+    Wrapped: Responses<S::Response, Returned: Send, Open: Send>,
     RetryResponse<S, Q>: Resumable<Body = B> + 'static,
     S::Future: Send + 'static,
     S::Error: Into<BoxError> + Send + 'static,

@@ -141,10 +141,10 @@ where
     S: Service<Q> + Clone,
     S::Response: 'static,
     S::Error: 'static,
-    A: Responses<S::Response, Kept: 'static> + ErrorForm,
+    A: Responses<S::Response, Returned: 'static> + ErrorForm,
     A::Errors: Errors<S::Error, Error: 'static>,
 {
-    type Response = A::Kept;
+    type Response = A::Returned;
     type Error = ErrorOf<S, Q, A>;
     type Future = RetryFuture<S::Future, ServiceClient<S, Q, C, A>>;
 
