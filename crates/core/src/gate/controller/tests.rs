@@ -246,6 +246,22 @@ fn newcomers_probe_a_closed_gate_one_at_a_time() {
 }
 
 #[test]
+fn a_closed_gate_is_shut_for_newcomers_after_the_last_probe() {
+    let mut scene = Scene::new();
+    while !scene.refuse() {}
+    assert_eq!(scene.controller.shut_until(false), Some(ASKED));
+    for _ in 0..2 {
+        assert_eq!(scene.controller.shut_until(true), None, "a probe may go");
+        let probe = scene.goes(true, true);
+        assert_eq!(scene.controller.shut_until(true), None, "one is in flight");
+        scene.is_refused(probe, true);
+        scene.now += PROBE_INTERVAL;
+    }
+    let until = Some(PROBE_INTERVAL + ASKED);
+    assert_eq!(scene.controller.shut_until(true), until);
+}
+
+#[test]
 fn a_refused_probe_extends_the_cooldown() {
     let mut scene = Scene::new();
     let early = scene.go();
@@ -415,6 +431,26 @@ fn a_quota_comes_back_after_as_long_as_the_first_time() {
         scene.go();
         assert_eq!(scene.next(), NextTurn::At(scene.now + 5 * SECOND));
     }
+}
+
+#[test]
+fn a_response_from_before_the_reset_does_not_count_after_it() {
+    let mut scene = Scene::new();
+    let quota = |remaining| {
+        Some(Quota {
+            limit: Some(2),
+            remaining,
+            reset: Duration::from_secs(5),
+            window: None,
+        })
+    };
+    let first = scene.go();
+    scene.controller.succeeded(0, first, true, quota(1));
+    let late = scene.go();
+    scene.now = 5 * SECOND;
+    assert_eq!(scene.next(), NextTurn::First);
+    scene.controller.succeeded(scene.now, late, true, quota(0));
+    assert_eq!(scene.next(), NextTurn::First, "both calls of the new turn");
 }
 
 #[test]

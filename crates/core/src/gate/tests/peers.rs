@@ -104,6 +104,12 @@ fn a_pause_of_others_holds_calls_until_they_take_it_back() {
     gate.reopen(at());
     assert!(scene.is_open("a"));
 
+    // As long as the longest wait of a call here.
+    assert!(gate.close(at(), SECOND * 60, false));
+    assert!(!scene.is_open("a"));
+    gate.reopen(at());
+    assert!(scene.is_open("a"));
+
     assert!(gate.close(at(), SECOND * 9, false));
     // A shorter one does not shorten it, and a longer one extends it.
     assert!(gate.close(at(), SECOND, false));

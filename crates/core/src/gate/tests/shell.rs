@@ -329,6 +329,14 @@ fn a_closed_gate_is_kept_among_thousands_of_services() {
 }
 
 #[test]
+fn a_new_service_takes_the_slot_of_one_without_calls() {
+    let scene = Scene::of(Gate::new().max_services(1));
+    scene.go("a").succeeded(None);
+    scene.refuse("b", SECOND);
+    assert!(!scene.is_open("b"));
+}
+
+#[test]
 fn a_service_without_a_free_slot_has_no_gate() {
     let scene = Scene::of(Gate::new().max_services(1));
     scene.refuse("a", SECOND);

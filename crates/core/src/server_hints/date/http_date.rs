@@ -143,6 +143,8 @@ mod tests {
             ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
             ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_800),
             ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
+            ("Thursday, 01-Jan-70 00:00:00 GMT", 0),
+            ("Tuesday, 31-Dec-69 23:59:59 GMT", 3_155_759_999),
         ] {
             let read = http_date(text).map(|time| time.as_secs());
             assert_eq!(read, Some(seconds), "{text}");

@@ -104,6 +104,21 @@ fn a_stray_refusal_does_not_slow_a_release() {
 }
 
 #[test]
+fn a_release_is_over_after_a_round_that_held_no_call_up() {
+    let mut scene = Scene::new();
+    scene.cool_down();
+    // The first round is for the calls that the cooldown held up.
+    for _ in 0..2 {
+        assert_eq!(scene.next(), NextTurn::First);
+        let permit = scene.go();
+        scene.succeed_at_last(permit);
+        scene.now += ROUND;
+    }
+    scene.controller.line_is_empty(scene.now);
+    assert!(scene.controller.is_idle());
+}
+
+#[test]
 fn a_release_is_over_once_nobody_waits() {
     let mut scene = Scene::new();
     scene.cool_down();
