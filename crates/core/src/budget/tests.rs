@@ -19,6 +19,9 @@ fn withdraw(budget: &RetryBudget) -> Result<PaidRetry, StopReason> {
 #[cfg(not(http_retry_loom))]
 mod alone {
     use super::*;
+    use crate::budget::ext::BudgetExt;
+    use crate::budget::payment::PaymentResult;
+    use crate::sharing::{AccountReply, SharedAccount};
     use proptest::prelude::*;
 
     fn empty(per_success: impl Into<Decimal>) -> RetryBudget {
@@ -51,6 +54,39 @@ mod alone {
         assert_eq!(tokens(10), Some(Decimal::ONE));
         assert_eq!(tokens(12).unwrap().to_string(), "3");
         assert_eq!(RetryBudget::unlimited().tokens_at(Duration::ZERO), None);
+    }
+
+    /// A shared account without tokens, which must not be asked.
+    struct Silent;
+
+    impl SharedAccount for Silent {
+        fn deposit(&self, _: Duration) {}
+
+        fn withdraw(&self, price: u64, _: Duration) -> bool {
+            price == 0
+        }
+
+        fn refund(&self, _: u64) {}
+
+        fn tokens(&self) -> u64 {
+            0
+        }
+
+        fn capacity(&self) -> u64 {
+            0
+        }
+
+        fn ask(&self, price: u64, _: Duration) -> AccountReply {
+            panic!("asked for {price}")
+        }
+    }
+
+    #[test]
+    fn a_free_retry_asks_no_shared_account() {
+        let terms = RetryBudget::builder().terms().unwrap();
+        let budget = RetryBudget::with_account(terms, Silent);
+        let paid = budget.ask(plan(Cost::Nothing), Duration::ZERO);
+        assert!(matches!(paid, PaymentResult::Paid(_)));
     }
 
     #[test]

@@ -1,3 +1,4 @@
+use super::ext::OutcomeExt;
 use super::*;
 use crate::policy::RequestFacts;
 use http::HeaderValue;
@@ -35,4 +36,11 @@ fn a_success_has_no_server_delay() {
     let delay = |status| Outcome::response(status, &headers).server_delay(Duration::ZERO);
     assert_eq!(delay(StatusCode::OK), None);
     assert_eq!(delay(StatusCode::NOT_FOUND), Some(Duration::from_secs(5)));
+}
+
+#[test]
+fn no_verdict_takes_back_a_response_head() {
+    let cut = Outcome::error(ErrorKind::Reset).after_a_response();
+    let judged = cut.judged(Verdict::new(Class::Transient, Reach::Unsent));
+    assert_eq!(judged.reach(), Reach::Answered);
 }

@@ -9,7 +9,7 @@ use super::*;
 use crate::budget::RetryBudget;
 use crate::policy::outcome::ext::OutcomeExt;
 use crate::policy::rules::predicate::tests::{failure, status};
-use crate::policy::rules::{Rule, Wait};
+use crate::policy::rules::{Action, Rule, Wait};
 use crate::policy::{Backoff, Class, DelaySource, ErrorKind, Jitter, Methods, Reach, Verdict};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
@@ -216,6 +216,26 @@ fn only_never_without_retries_stops_as_disabled() {
     assert_eq!(stopped(&limited, RetryOverride::new()), exhausted);
     let more = never.to_builder().max_retries(1).build().unwrap();
     assert_eq!(stopped(&more, RetryOverride::new()), None);
+}
+
+#[test]
+fn a_layer_without_retries_leaves_them_to_others() {
+    let repeats = |retries| {
+        let policy = policy().to_builder().max_retries(retries).build();
+        session(&policy.unwrap(), &Method::GET).repeats()
+    };
+    assert!(repeats(1));
+    assert!(!repeats(0));
+}
+
+#[test]
+fn a_success_that_no_rule_covers_is_accepted() {
+    let otherwise = policy().to_builder().otherwise(Action::Retry(policy()));
+    let session = session(&otherwise.build().unwrap(), &Method::GET);
+    let (none, now) = (HeaderMap::new(), Moment::default());
+    let stopped = |status| stop(&session, &response(status, &none), now);
+    assert_eq!(stopped(503), None);
+    assert_eq!(stopped(200), Some(StopReason::Succeeded));
 }
 
 #[test]

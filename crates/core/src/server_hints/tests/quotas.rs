@@ -119,6 +119,10 @@ fn all_forms_of_the_drafts_are_read() {
         Some((3, 1_000))
     );
     assert_eq!(
+        of(r#""hour";r=900;t=3600, "burst";r=3;t=1"#),
+        Some((3, 1_000))
+    );
+    assert_eq!(
         of(r#""day";r=0;t=9000, "burst";r=0;t=1"#),
         Some((0, 9_000_000))
     );

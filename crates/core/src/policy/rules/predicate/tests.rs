@@ -48,3 +48,10 @@ fn an_unknown_result_matters_only_if_no_other_decides() {
         assert_eq!(any_holds(tests.iter().copied()), any, "{tests:?}");
     }
 }
+
+#[test]
+fn a_long_list_says_how_many_more_there_are() {
+    let list = |items: usize| joined(&(1..=items).collect::<Vec<_>>(), " ");
+    assert_eq!(list(10), "1 2 3 4 5 6 7 8 9 10");
+    assert_eq!(list(12), "1 2 3 4 5 6 7 8 9 10 2 more");
+}
