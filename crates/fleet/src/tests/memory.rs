@@ -113,6 +113,36 @@ async fn unused_state_expires_in_an_hour() {
     }
 }
 
+#[cfg(feature = "metrics")]
+#[test]
+fn a_command_is_measured_from_its_start_to_its_reply() {
+    use metrics_util::debugging::{DebugValue, DebuggingRecorder};
+
+    let recorder = DebuggingRecorder::new();
+    let snapshotter = recorder.snapshotter();
+    metrics::with_local_recorder(&recorder, || {
+        let mut runtime = Builder::new_current_thread();
+        let runtime = runtime.enable_time().start_paused(true).build().unwrap();
+        runtime.block_on(async {
+            pass(SECOND).await;
+            let store = MemoryStore::new();
+            store.set_latency(MILLI * 20);
+            let (_fleet, budget) = joined(&store).await;
+            assert!(ask(&budget).await.0);
+        });
+    });
+    let mut seconds = Vec::new();
+    for (key, _, _, value) in snapshotter.snapshot().into_vec() {
+        if let DebugValue::Histogram(times) = value {
+            assert_eq!(key.key().name(), "http_retry_fleet_seconds");
+            seconds.extend(times.into_iter().map(f64::from));
+        }
+    }
+    assert_eq!(seconds.len(), 2);
+    let is_latency = |took: &f64| (0.02..0.03).contains(took);
+    assert!(seconds.iter().all(is_latency), "{seconds:?}");
+}
+
 #[tokio::test]
 async fn a_fleet_waits_by_the_clock_of_its_store() {
     let clock = ManualRuntime::paused();
@@ -197,6 +227,23 @@ mod pauses {
             }
         });
         assert!(waited >= SECOND * 3_000, "{waited:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_process_that_comes_after_a_pause_is_not_held() {
+        let store = MemoryStore::new();
+        let refuse = |script: Script, _| script.status(429).header("retry-after", "10");
+        let refused = (0..4).fold(Script::new().status(200), refuse);
+        let one = process(&store, refused.status(200));
+        call(&one).await;
+        pass(SECOND).await;
+        tokio::join!(call(&one), call(&one), call(&one), call(&one));
+        pass(SECOND * 10).await;
+        let late = process(&store, Script::new());
+        for _ in 0..5 {
+            assert_eq!(call(&late).await, Duration::ZERO);
+            pass(SECOND / 2).await;
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -122,6 +122,51 @@ fn a_reply_in_time_joins_and_a_late_one_does_not() {
 }
 
 #[test]
+fn only_what_was_spent_since_a_report_is_taken_from_its_share() {
+    let mut process = joined(8 * TOKEN);
+    process.asks(1);
+    process.command();
+    // The retry that waited spends one of the share alone.
+    process.after(50).times_out();
+    process.after(150);
+    process.receives(TOKEN, 8 * TOKEN);
+    // The late grant, and the rest of a share of two.
+    assert_eq!(process.paid(), 2);
+}
+
+#[test]
+fn a_reply_is_late_by_the_clock_or_once_its_wait_has_ended() {
+    let mut process = joined(8 * TOKEN);
+    process.asks(1);
+    process.command();
+    // Its task was too busy to see the end of the wait.
+    process.after(51);
+    let left = FleetChange::Left {
+        reason: LeaveReason::Timeout,
+    };
+    assert_eq!(process.receives(TOKEN, 8 * TOKEN), Some(left));
+
+    let mut process = joined(8 * TOKEN);
+    process.asks(1);
+    process.command();
+    assert_eq!(process.after(50).times_out(), Some(left));
+    assert_eq!(process.receives(TOKEN, 8 * TOKEN), None);
+}
+
+#[test]
+fn a_share_is_known_for_ten_seconds() {
+    // The retry that waited has spent one of its two, or the only one of a process that knows nothing.
+    for (seconds, left) in [(10, 1), (11, 0)] {
+        let mut process = joined(8 * TOKEN);
+        process.after(seconds * 1_000);
+        process.asks(1);
+        process.command();
+        process.fails();
+        assert_eq!(process.paid(), left, "after {seconds} s");
+    }
+}
+
+#[test]
 fn a_retry_alone_wakes_the_task_once_the_store_may_be_tried() {
     let mut process = joined(0);
     process.participant.watch(Waker::noop());
