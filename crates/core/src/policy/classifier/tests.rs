@@ -4,6 +4,7 @@ use crate::policy::rules::{ConditionInput, DecidedBy, Predicate, Rule};
 use crate::policy::{
     DelaySource, Moment, Reach, Reason, RequestFacts, RetryPlan, RetryPolicy, Scope, StopReason,
 };
+use crate::route::Route;
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use std::time::Duration;
@@ -236,6 +237,29 @@ fn successes_are_judged_only_if_a_classifier_judges_them() {
     let closure = tables.clone().classify(|_| None::<Verdict>);
     assert!(!policy(tables).judges_successes());
     assert!(policy(closure).judges_successes());
+}
+
+/// Judges the body of every response.
+struct ReadsBodies;
+
+impl Classify for ReadsBodies {
+    fn classify(&self, outcome: &Outcome<'_>) -> Option<Verdict> {
+        outcome.body()?;
+        Some(Verdict::new(Class::Throttled, Reach::Refused))
+    }
+
+    fn reads_body(&self, _: &Outcome<'_>) -> bool {
+        true
+    }
+}
+
+#[test]
+fn no_head_is_a_success_if_a_classifier_reads_bodies() {
+    let policy = RetryPolicy::builder().classifier(ReadsBodies).build();
+    let route = Route::new(policy.unwrap());
+    let none = HeaderMap::new();
+    let head = Outcome::response(StatusCode::OK, &none);
+    assert!(matches!(route.accepts(&head), Err(None)));
 }
 
 #[test]
