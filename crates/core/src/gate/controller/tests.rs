@@ -414,6 +414,20 @@ fn a_spent_quota_holds_calls_until_its_reset() {
 }
 
 #[test]
+fn a_spent_quota_without_a_time_is_back_in_a_second() {
+    let reset = |remaining, seconds| {
+        let quota = Quota {
+            limit: None,
+            remaining,
+            reset: Duration::from_secs(seconds),
+            window: None,
+        };
+        quota.with_min_reset().reset.as_secs()
+    };
+    assert_eq!([reset(0, 0), reset(0, 60), reset(3, 0)], [1, 60, 0]);
+}
+
+#[test]
 fn a_quota_comes_back_after_as_long_as_the_first_time() {
     let mut scene = Scene::new();
     let spent = Some(Quota {

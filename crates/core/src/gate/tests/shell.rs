@@ -26,6 +26,21 @@ fn refusals_without_a_delay_close_the_gate_for_100_ms() {
 }
 
 #[test]
+fn calls_resume_at_the_pace_of_the_successes_before() {
+    let scene = Scene::new();
+    for _ in 0..50 {
+        scene.clock.advance(MILLI * 100);
+        scene.go("a").succeeded(None);
+    }
+    scene.refuse("a", SECOND);
+    let closed = scene.clock.now();
+    let mut waits = [(); 5].map(|()| Some(scene.waiter()));
+    let went = scene.play(&mut waits, SECOND * 10);
+    let last = went.into_iter().max().flatten().unwrap() - closed;
+    assert!(last <= MILLI * 1_600, "{last:?}");
+}
+
+#[test]
 fn a_wait_ends_when_its_turn_comes() {
     let runtime = Clock::jumping();
     let scene = Scene {

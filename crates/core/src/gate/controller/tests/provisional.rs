@@ -4,7 +4,7 @@ use super::*;
 
 impl Scene {
     /// Refuses a first attempt until it is judged. Returns it, and `true` if that closes the gate.
-    fn hold(&mut self, asked: u64) -> (CallNumber, bool) {
+    pub(super) fn hold(&mut self, asked: u64) -> (CallNumber, bool) {
         let permit = self.go();
         let closes = self
             .controller
@@ -12,7 +12,7 @@ impl Scene {
         (permit, closes)
     }
 
-    fn lift(&mut self, permit: CallNumber) {
+    pub(super) fn lift(&mut self, permit: CallNumber) {
         self.controller.lift(self.now, permit, None);
     }
 
@@ -37,6 +37,19 @@ fn four_held_refusals_close_the_gate_and_a_lifted_one_opens_it() {
         assert!(scene.refuse());
         assert!(scene.is_closed());
     }
+}
+
+#[test]
+fn a_cooldown_stays_while_enough_refusals_remain() {
+    let mut scene = Scene::new();
+    let calls = [(); 5].map(|()| scene.go());
+    for permit in calls {
+        scene
+            .controller
+            .refused_for_now(0, permit, true, Some(ASKED), None);
+    }
+    scene.lift(calls[0]);
+    assert_eq!(scene.next(), NextTurn::At(ASKED));
 }
 
 #[test]

@@ -94,6 +94,24 @@ fn a_first_pace_that_is_refused_at_most_halves() {
 }
 
 #[test]
+fn a_lifted_refusal_leaves_its_round_clean() {
+    let released = || {
+        let mut scene = Scene::new();
+        scene.succeed_each(400 * MILLISECOND, 20);
+        scene.cool_down();
+        assert_eq!(scene.next(), NextTurn::First);
+        scene
+    };
+    let first = released().round(NONE);
+
+    let mut scene = released();
+    let (held, _) = scene.hold(ASKED);
+    scene.lift(held);
+    scene.now += ROUND;
+    assert_eq!(scene.round(NONE), first / 2);
+}
+
+#[test]
 fn a_stray_refusal_does_not_slow_a_release() {
     let mut scene = Scene::new();
     scene.succeed_each(10 * MILLISECOND, 100);
