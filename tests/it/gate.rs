@@ -189,3 +189,27 @@ fn patient() -> RetryPolicyBuilder {
     let policy = RetryPolicy::background().to_builder();
     policy.max_gate_wait(SECOND * 3_600).deadline(None)
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_that_is_no_refusal_does_not_open_a_gate() {
+    for stack in STACKS {
+        let server = Server::new(|_, number| match number {
+            1..=4 => Answer {
+                headers: vec![("retry-after", "60")],
+                ..Answer::status(429)
+            },
+            _ => Answer::status(500),
+        });
+        let client = Client::new(stack, patient().build().unwrap(), &server);
+        for _ in 0..4 {
+            assert_eq!(client.once("/").await, Some(429));
+        }
+        // Two calls go as probes. Successes would have opened the gate for the third.
+        let closed = Instant::now();
+        for _ in 0..3 {
+            assert_eq!(client.once("/").await, Some(500));
+        }
+        let waited = closed.elapsed();
+        assert!(waited >= SECOND * 59, "{stack:?}: {waited:?}");
+    }
+}

@@ -2,7 +2,10 @@
 
 use super::{DELAY, fail_with_number, idempotent, now, policy, transient};
 use http_retry::report::{RetryEvent, RetryEventKind};
+use http_retry::route::{RequestHead, Route, Router};
 use http_retry::rules::{Action, Condition, ErrorGroup, Rule};
+use http_retry::run::Runner;
+use http_retry::testing::ManualRuntime;
 use http_retry::{RetryReport, StopReason};
 use std::sync::{Arc, Mutex};
 
@@ -68,6 +71,31 @@ fn a_report_says_by_what_a_run_stopped() {
             (report.attempt_count, report.stopped_by.as_deref()),
             (1, Some(by))
         );
+    }
+}
+
+/// A router whose route names a service, whatever is sent.
+struct Named;
+
+impl Router for Named {
+    fn route(&self, _: &RequestHead<'_>, _: Option<&str>) -> Arc<Route> {
+        Arc::new(Route::new(policy().build().unwrap()).service("route"))
+    }
+}
+
+#[test]
+fn an_operation_has_its_own_name_and_not_that_of_its_route() {
+    for own in ["db", ""] {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let names = Arc::clone(&told);
+        let runner = Runner::routed_on(ManualRuntime::new(), Named).service(own);
+        let runner = runner.observe(move |event: &RetryEvent<'_>| {
+            names.lock().unwrap().push(event.service.to_owned());
+        });
+        assert_eq!(now(runner.run(transient, |_| async { Ok(1) })), Ok(1));
+        let mut told = told.lock().unwrap();
+        told.dedup();
+        assert_eq!(told[..], [own]);
     }
 }
 
