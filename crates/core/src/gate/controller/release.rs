@@ -15,8 +15,6 @@ const SEARCH_PART: u64 = 10;
 /// A round counts as refused if its refusals exceed this part of its successes. Fewer may be unrelated to the pace, and
 /// would occur at a slower one too.
 const TOLERATED_PART: u64 = 16;
-/// The number of rounds without a call after which the release is over.
-const MAX_MISSED_ROUNDS: u64 = 64;
 
 /// Calls that go one after another, at a pace that changes from round to round. Paces are intervals in microseconds.
 #[derive(Debug)]
@@ -121,12 +119,10 @@ impl Controller {
 impl Release {
     /// Returns the time of the next call. Returns `None` if the release is over.
     fn due(&mut self, now: u64) -> Option<u64> {
-        let mut rounds: u64 = 0;
         while now >= sum(self.round_start, self.round) {
-            // A round in which nobody waited and nothing was refused shows that the pace holds nobody back.
-            let needed = self.others_waited || self.bad > 0;
-            rounds = rounds.saturating_add(1);
-            if !needed || rounds > MAX_MISSED_ROUNDS {
+            // A round in which nobody waited and nothing was refused shows that the pace holds nobody back. The next
+            // one begins without either, so at most one round ends here.
+            if !self.others_waited && self.bad == 0 {
                 return None;
             }
             self.round_start = sum(self.round_start, self.round);
