@@ -12,7 +12,7 @@ pub(crate) use client::{AttemptResult, Client, Sends, http_error_facts};
 pub(crate) use drive::{carry_on, drive};
 pub(crate) use http_retry_core::adapter::ErrorFacts;
 
-use crate::client::requests::{Requests, SaveOptions};
+use crate::client::requests::Requests;
 use crate::client::responses::Responses;
 use crate::engine::Engine;
 use crate::error::{AttemptTimeout, LayerError, RequestFailed};
@@ -92,10 +92,11 @@ impl<C: Client> Call<C> {
     }
 
     /// The same for a request that stays where it is.
+    #[cfg(feature = "reqwest")]
     #[inline(always)]
     pub(crate) fn save_in_place(
         &mut self,
-        save: impl FnOnce(&mut C::Request, SaveOptions, &mut Option<SavedOf<C>>),
+        save: impl FnOnce(&mut C::Request, adapter::SaveOptions, &mut Option<SavedOf<C>>),
         request: &mut C::Request,
     ) {
         if self.exchange.may_retry() {

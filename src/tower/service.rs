@@ -299,6 +299,10 @@ fn is_of_reqwest<T: 'static>() -> bool {
 }
 
 #[cfg(not(feature = "reqwest"))]
+#[expect(
+    clippy::extra_unused_type_parameters,
+    reason = "the callers name the type"
+)]
 fn is_of_reqwest<T: 'static>() -> bool {
     false
 }
