@@ -248,7 +248,9 @@ where
 
     /// If the service shares a type with reqwest's client, it may be one, or wrap one.
     fn may_follow() -> bool {
-        is_of_reqwest::<Q>() || is_of_reqwest::<S::Response>() || is_of_reqwest::<S::Error>()
+        is_type_of_reqwest::<Q>()
+            || is_type_of_reqwest::<S::Response>()
+            || is_type_of_reqwest::<S::Error>()
     }
 
     fn error_facts<'a>(
@@ -288,7 +290,7 @@ where
 /// knows the answer.
 #[cfg(feature = "reqwest")]
 #[inline(always)]
-fn is_of_reqwest<T: 'static>() -> bool {
+fn is_type_of_reqwest<T: 'static>() -> bool {
     use ::reqwest::{Body, Error, Request, Response};
     let is = |own| TypeId::of::<T>() == own;
     is(TypeId::of::<Request>())
@@ -303,6 +305,6 @@ fn is_of_reqwest<T: 'static>() -> bool {
     clippy::extra_unused_type_parameters,
     reason = "the callers name the type"
 )]
-fn is_of_reqwest<T: 'static>() -> bool {
+fn is_type_of_reqwest<T: 'static>() -> bool {
     false
 }
