@@ -40,6 +40,21 @@ fn calls_resume_at_the_pace_of_the_successes_before() {
     assert!(last <= MILLI * 1_600, "{last:?}");
 }
 
+/// With a call in each round, none of which waits.
+#[test]
+fn calls_that_do_not_wait_for_each_other_end_the_pace() {
+    let scene = Scene::new();
+    scene.refuse("a", SECOND);
+    scene.play(&mut [Some(scene.waiter())], SECOND * 10);
+    for _ in 0..10 {
+        scene.clock.advance(MILLI * 600);
+        scene.play(&mut [Some(scene.waiter())], SECOND);
+    }
+    let mut waits = [(); 20].map(|()| Some(scene.waiter()));
+    let went = scene.play(&mut waits, Duration::ZERO);
+    assert_eq!(went, [Some(scene.clock.now()); 20]);
+}
+
 #[test]
 fn a_wait_ends_when_its_turn_comes() {
     let runtime = Clock::jumping();
