@@ -544,7 +544,7 @@ impl Exchange {
         if !is_gated {
             return true;
         }
-        let key = match (head, self.settings.operation()) {
+        let key = match (head, self.settings.operation(&self.route)) {
             (Some(head), _) => gate_key(engine, &authority, head),
             (None, Some(service)) => engine.gate.key(service, None),
             (None, None) => return false,

@@ -120,7 +120,7 @@ impl Exchange {
         } else {
             self.found_budget.clone()
         };
-        let operation = self.settings.operation();
+        let operation = self.settings.operation(&route);
         let gate_of_operation = || Some(engine.gate_key_of_operation(&route, operation?));
         Box::new(Progress {
             budget,

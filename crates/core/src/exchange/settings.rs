@@ -152,9 +152,12 @@ impl RequestSettings {
         (rare.request, rare.gate_key) = (Some(Arc::new(request)), gate_key);
     }
 
-    /// Returns the name of the service of an operation, which is empty for none. `None` for a request.
-    pub(super) fn operation(&self) -> Option<&Arc<str>> {
-        self.rare.as_ref()?.operation.as_ref()
+    /// Returns the name of the service of an operation: its own, else the route's, else an empty one. `None` for a
+    /// request.
+    pub(super) fn operation<'a>(&'a self, route: &'a Route) -> Option<&'a Arc<str>> {
+        let own = self.rare.as_ref()?.operation.as_ref()?;
+        let named = route.service.as_ref().filter(|_| own.is_empty());
+        Some(named.unwrap_or(own))
     }
 
     /// Returns `true` if the layer only passes the request on.
@@ -195,9 +198,6 @@ impl RequestSettings {
     }
 
     fn chosen_route(&mut self, engine: &Engine, head: Option<&impl Head>) -> Arc<Route> {
-        if let Some(service) = self.operation() {
-            return engine.route(&RequestHead::default(), Some(service));
-        }
         let service = self.service_name().map(|name| &**name);
         let head = head.map(Head::request).unwrap_or_default();
         let route = engine.route(&head, service);
@@ -240,7 +240,7 @@ impl RequestSettings {
     }
 
     pub(super) fn named(&self, route: &Route, authority: &Arc<str>) -> Arc<str> {
-        if let Some(service) = self.operation() {
+        if let Some(service) = self.operation(route) {
             return Arc::clone(service);
         }
         let named = route.service.as_ref().or(self.service_name());
@@ -249,16 +249,17 @@ impl RequestSettings {
 
     /// Returns the service that the request names, if it names one.
     pub(super) fn service_name(&self) -> Option<&Arc<str>> {
-        match self.operation() {
+        let rare = self.rare.as_ref()?;
+        match &rare.operation {
             Some(service) => Some(service).filter(|name| !name.is_empty()),
-            None => self.get()?.service.as_ref(),
+            None => rare.settings.as_ref()?.service.as_ref(),
         }
     }
 
     /// Returns the name of the request's budget.
     #[inline]
     pub(super) fn service<'a>(&'a self, route: &'a Route, authority: &'a str) -> &'a str {
-        match self.operation() {
+        match self.operation(route) {
             Some(service) => service,
             None => route
                 .service
