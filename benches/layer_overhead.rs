@@ -72,6 +72,13 @@ fn main() -> Result<()> {
         peer,
         AtMost(2.0),
     );
+    #[cfg(feature = "metrics")]
+    table::beside(
+        "  with metrics; beside tower::retry",
+        added("tower/metrics", "tower/bare")?,
+        peer,
+        AtMost(2.0),
+    );
     let slot = added("tower/slot", "tower/bare, slot")?;
     table::beside(
         "  with a report slot; beside tower::retry",

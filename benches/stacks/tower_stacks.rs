@@ -59,6 +59,11 @@ pub(crate) fn call(layers: &str) -> Option<Call> {
         "nested" => through(layer().layer(layer().layer(bare::<6>())), request),
         "timed" => through(RetryLayer::new(timed()).layer(bare::<18>()), request),
         "observed" => through(observed().layer(bare::<14>()), request),
+        #[cfg(feature = "metrics")]
+        "metrics" => {
+            let metrics = http_retry::report::MetricsObserver::new();
+            through(layer().observer(metrics).layer(bare::<22>()), request)
+        }
         "slot" => through(layer().layer(bare::<15>()), request_with_slot),
         "bare, slot" => through(bare::<16>(), request_with_slot),
         "traced" => traced(through(layer().layer(bare::<17>()), request)),

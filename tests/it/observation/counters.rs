@@ -95,6 +95,35 @@ fn attempts_retries_and_ends_are_counted_by_service() {
     assert_eq!(by_reqwest, of_three_requests());
 }
 
+/// The keys that are kept have a bound, which this passes.
+#[test]
+fn each_of_a_thousand_services_is_counted() {
+    let of_each = || {
+        measured(|| {
+            let layer = layer().observer(MetricsObserver::new());
+            for service in 0..1_000 {
+                let mut request = http::Request::get(URL).body(String::new()).unwrap();
+                let named = http_retry::RetryOverride::new().service(format!("many-{service}"));
+                request.extensions_mut().insert(named);
+                let call = layer.layer(Script::new().status(200)).oneshot(request);
+                call.now_or_never().unwrap().unwrap();
+            }
+        })
+    };
+    // The second time, half of them are known.
+    for measured in [of_each(), of_each()] {
+        for service in 0..1_000 {
+            let name = format!("service=many-{service}");
+            let ended =
+                format!("http_retry_requests_total {name} stop=succeeded budget=many-{service}");
+            assert_eq!(measured[&ended], DebugValue::Counter(1));
+            let sent =
+                format!("http_retry_attempts_total {name} class=success status=200 dialect=none");
+            assert_eq!(measured[&sent], DebugValue::Counter(1));
+        }
+    }
+}
+
 #[test]
 fn throttling_and_the_delays_that_servers_ask_for_stand_apart() {
     let measured = measured(|| {

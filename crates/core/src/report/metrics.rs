@@ -1,13 +1,15 @@
 //! Counters, gauges and histograms through the `metrics` facade.
 
 use super::{Observer, RetryEvent, RetryEventKind};
+use crate::name_hasher::NameHasher;
 use crate::policy::ErrorKind;
 use http::StatusCode;
 use metrics::{
-    SharedString, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge,
-    histogram,
+    Key, Label, Level, Metadata, Unit, describe_counter, describe_gauge, describe_histogram,
+    with_recorder,
 };
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 use std::time::Duration;
 
 /// Counts attempts, retries and stops, and measures waits, by service, and the tokens left in each budget; pass it to an
@@ -97,139 +99,121 @@ impl MetricsObserver {
     /// Tells the installed recorder the unit and the meaning of each metric, also of those of a fleet. Call it if the
     /// recorder is installed after the observer was created.
     pub fn describe() {
-        for (name, about) in COUNTERS {
-            describe_counter!(name, Unit::Count, about);
+        for metric in [
+            &ATTEMPTS,
+            &RETRIES,
+            &REQUESTS,
+            &TEXT_CUTS,
+            &HEDGES,
+            &RESUMES,
+            &FLEET_COMMANDS,
+        ] {
+            describe_counter!(metric.name, Unit::Count, metric.about);
         }
-        for (name, about) in HISTOGRAMS {
-            describe_histogram!(name, Unit::Seconds, about);
+        for metric in [&ATTEMPT_TIME, &DELAY, &GATE_WAIT, &FLEET_TIME] {
+            describe_histogram!(metric.name, Unit::Seconds, metric.about);
         }
-        for (name, about) in GAUGES {
-            describe_gauge!(name, Unit::Count, about);
+        for metric in [&TOKENS, &FLEET_JOINED] {
+            describe_gauge!(metric.name, Unit::Count, metric.about);
         }
     }
 }
 
-const COUNTERS: [(&str, &str); 7] = [
-    ("http_retry_attempts_total", "Attempts that ended."),
-    ("http_retry_retries_total", "Retries that were scheduled."),
-    (
-        "http_retry_requests_total",
-        "Requests that ended, by the reason.",
-    ),
-    (
-        "http_retry_text_cuts_total",
-        "Requests whose text was cut for a language model.",
-    ),
-    (
-        "http_retry_hedges_total",
-        "Second copies of slow requests, sent, won and lost.",
-    ),
-    (
-        "http_retry_resumes_total",
-        "Downloads that broke, by what became of them.",
-    ),
-    (
-        "http_retry_fleet_commands_total",
-        "Commands to the store of the fleet, by their result.",
-    ),
-];
+static ATTEMPTS: Metric = Metric::new("http_retry_attempts_total", "Attempts that ended.");
 
-const HISTOGRAMS: [(&str, &str); 4] = [
-    ("http_retry_attempt_seconds", "The time of one attempt."),
-    ("http_retry_delay_seconds", "The wait before a retry."),
-    (
-        "http_retry_gate_wait_seconds",
-        "The wait at the gate before an attempt.",
-    ),
-    (
-        "http_retry_fleet_seconds",
-        "The time of one command to the store of the fleet.",
-    ),
-];
+static ATTEMPT_TIME: Metric = Metric::new("http_retry_attempt_seconds", "The time of one attempt.");
 
-const GAUGES: [(&str, &str); 2] = [
-    (
-        "http_retry_budget_tokens",
-        "The tokens in the budget after the last request that it paid for.",
-    ),
-    (
-        "http_retry_fleet_joined",
-        "1 if the service shares budget and gate with its fleet, 0 if it is alone.",
-    ),
-];
+static RETRIES: Metric = Metric::new("http_retry_retries_total", "Retries that were scheduled.");
 
-/// The codes beside those of the IANA registry that get a label of their own: each is sent by large services.
-const KNOWN: [u16; 14] = [
-    419, 430, 449, 450, 499, 509, 520, 521, 522, 523, 524, 525, 529, 530,
-];
+static DELAY: Metric = Metric::new("http_retry_delay_seconds", "The wait before a retry.");
 
-/// A label of a bounded set, since a server can send any three digits.
-fn status_label(status: StatusCode) -> SharedString {
-    let is_known = status.canonical_reason().is_some() || KNOWN.contains(&status.as_u16());
-    match status.as_u16() {
-        200 => "200".into(),
-        _ if is_known => status.as_str().to_owned().into(),
-        100..=199 => "1xx".into(),
-        201..=299 => "2xx".into(),
-        300..=399 => "3xx".into(),
-        400..=499 => "4xx".into(),
-        500..=599 => "5xx".into(),
-        _ => "other".into(),
-    }
-}
+static GATE_WAIT: Metric = Metric::new(
+    "http_retry_gate_wait_seconds",
+    "The wait at the gate before an attempt.",
+);
+
+static REQUESTS: Metric = Metric::new(
+    "http_retry_requests_total",
+    "Requests that ended, by the reason.",
+);
+
+static TOKENS: Metric = Metric::new(
+    "http_retry_budget_tokens",
+    "The tokens in the budget after the last request that it paid for.",
+);
+
+static TEXT_CUTS: Metric = Metric::new(
+    "http_retry_text_cuts_total",
+    "Requests whose text was cut for a language model.",
+);
+
+static HEDGES: Metric = Metric::new(
+    "http_retry_hedges_total",
+    "Second copies of slow requests, sent, won and lost.",
+);
+
+static RESUMES: Metric = Metric::new(
+    "http_retry_resumes_total",
+    "Downloads that broke, by what became of them.",
+);
+
+// A fleet counts these itself.
+
+static FLEET_COMMANDS: Metric = Metric::new(
+    "http_retry_fleet_commands_total",
+    "Commands to the store of the fleet, by their result.",
+);
+
+static FLEET_TIME: Metric = Metric::new(
+    "http_retry_fleet_seconds",
+    "The time of one command to the store of the fleet.",
+);
+
+static FLEET_JOINED: Metric = Metric::new(
+    "http_retry_fleet_joined",
+    "1 if the service shares budget and gate with its fleet, 0 if it is alone.",
+);
 
 impl Observer for MetricsObserver {
     fn on_event(&self, event: &RetryEvent<'_>) {
-        // The labels of an event share one copy.
-        let service = || SharedString::from(Arc::<str>::from(event.service));
+        let service = ("service", event.service);
         match event.kind {
             RetryEventKind::AttemptEnded(attempt) => {
-                let (service, class) = (service(), attempt.class.as_str());
-                let dialect = attempt.dialect().map(str::to_owned);
-                let dialect = dialect.map_or("none".into(), SharedString::from);
-                let status = match (attempt.status, attempt.error) {
+                let status = match (&attempt.status, attempt.error) {
                     (Some(status), _) => status_label(status),
-                    (None, Some(error)) => error.as_str().into(),
-                    (None, None) => "none".into(),
+                    (None, Some(error)) => error.as_str(),
+                    (None, None) => "none",
                 };
-                counter!(
-                    "http_retry_attempts_total",
-                    "service" => service.clone(), "class" => class, "status" => status, "dialect" => dialect
-                )
-                .increment(1);
-                histogram!("http_retry_attempt_seconds", "service" => service).record(attempt.took);
+                let class = ("class", attempt.class.as_str());
+                let dialect = ("dialect", attempt.dialect().unwrap_or("none"));
+                let labels = [service, class, ("status", status), dialect];
+                ATTEMPTS.count(&labels);
+                ATTEMPT_TIME.measure(&[service], attempt.took);
             }
             RetryEventKind::RetryScheduled { delay, source, .. } => {
-                let (service, source) = (service(), source.as_str());
-                counter!("http_retry_retries_total", "service" => service.clone(), "delay_source" => source)
-                    .increment(1);
-                histogram!("http_retry_delay_seconds", "service" => service).record(delay);
+                let source = ("delay_source", source.as_str());
+                RETRIES.count(&[service, source]);
+                DELAY.measure(&[service], delay);
             }
             RetryEventKind::Stopped(report) => {
-                let stop = report.stop.as_str();
-                let budget = report.budget.clone().map(SharedString::from);
-                counter!(
-                    "http_retry_requests_total",
-                    "service" => service(), "stop" => stop, "budget" => budget.clone().unwrap_or("none".into())
-                )
-                .increment(1);
-                if let (Some(tokens), Some(budget)) = (report.tokens_left, budget) {
+                let stop = ("stop", report.stop.as_str());
+                let budget = ("budget", report.budget.as_deref().unwrap_or("none"));
+                REQUESTS.count(&[service, stop, budget]);
+                if let (Some(tokens), Some(_)) = (report.tokens_left, &report.budget) {
                     // A gauge takes a duration as its seconds: one for each token, without floats in this crate.
-                    gauge!("http_retry_budget_tokens", "budget" => budget)
-                        .set(Duration::from_micros(tokens.micros()));
+                    let tokens = Duration::from_micros(tokens.micros());
+                    TOKENS.set(&[budget], tokens);
                 }
             }
             RetryEventKind::WaitedAtGate { waited } => {
-                histogram!("http_retry_gate_wait_seconds", "service" => service()).record(waited);
+                GATE_WAIT.measure(&[service], waited);
             }
-            RetryEventKind::TextCut(_) => {
-                counter!("http_retry_text_cuts_total", "service" => service()).increment(1);
-            }
-            RetryEventKind::HedgeSent { .. } => hedged(service(), "sent"),
-            RetryEventKind::HedgeWon { .. } => hedged(service(), "won"),
-            RetryEventKind::HedgeLost { .. } => hedged(service(), "lost"),
-            RetryEventKind::Resumed { kind, .. } => resumed(service(), Some(kind), "resumed"),
-            RetryEventKind::Interrupted { kind, why, .. } => resumed(service(), kind, why.as_str()),
+            RetryEventKind::TextCut(_) => TEXT_CUTS.count(&[service]),
+            RetryEventKind::HedgeSent { .. } => hedged(service, "sent"),
+            RetryEventKind::HedgeWon { .. } => hedged(service, "won"),
+            RetryEventKind::HedgeLost { .. } => hedged(service, "lost"),
+            RetryEventKind::Resumed { kind, .. } => resumed(service, Some(kind), "resumed"),
+            RetryEventKind::Interrupted { kind, why, .. } => resumed(service, kind, why.as_str()),
             // A fleet has counters of its own, one set for all adapters in it.
             RetryEventKind::FleetLeft { .. } | RetryEventKind::FleetJoined { .. } => {}
             RetryEventKind::AttemptStarted { .. } | RetryEventKind::Resuming { .. } => {}
@@ -237,14 +221,101 @@ impl Observer for MetricsObserver {
     }
 }
 
-fn hedged(service: SharedString, step: &'static str) {
-    counter!("http_retry_hedges_total", "service" => service, "step" => step).increment(1);
+fn hedged(service: NamedValue<'_>, step: &'static str) {
+    HEDGES.count(&[service, ("step", step)]);
 }
 
-fn resumed(service: SharedString, kind: Option<ErrorKind>, outcome: &'static str) {
-    let kind = kind.map_or("none", ErrorKind::as_str);
-    counter!(
-        "http_retry_resumes_total", "service" => service, "kind" => kind, "outcome" => outcome
-    )
-    .increment(1);
+fn resumed(service: NamedValue<'_>, kind: Option<ErrorKind>, outcome: &'static str) {
+    let kind = ("kind", kind.map_or("none", ErrorKind::as_str));
+    let labels = [service, kind, ("outcome", outcome)];
+    RESUMES.count(&labels);
+}
+
+/// A label of a bounded set, since a server can send any three digits.
+fn status_label(status: &StatusCode) -> &str {
+    let is_known = status.canonical_reason().is_some() || KNOWN.contains(&status.as_u16());
+    match status.as_u16() {
+        _ if is_known => status.as_str(),
+        100..=199 => "1xx",
+        200..=299 => "2xx",
+        300..=399 => "3xx",
+        400..=499 => "4xx",
+        500..=599 => "5xx",
+        _ => "other",
+    }
+}
+
+/// The codes beside those of the IANA registry that get a label of their own: each is sent by large services.
+const KNOWN: [u16; 14] = [
+    419, 430, 449, 450, 499, 509, 520, 521, 522, 523, 524, 525, 529, 530,
+];
+
+/// A label before it is one.
+type NamedValue<'a> = (&'static str, &'a str);
+
+/// A metric, with the keys that were made for it, by a hash of their labels' values. The macros of `metrics` make a key
+/// for each event, which costs more than all else here.
+struct Metric {
+    name: &'static str,
+    about: &'static str,
+    keys: LazyLock<RwLock<HashMap<u64, Arc<Key>, NameHasher>>>,
+}
+
+/// A program with more services and statuses than that makes a key for each event instead.
+const MAX_KEYS: usize = 512;
+
+static METADATA: Metadata<'static> =
+    Metadata::new(module_path!(), Level::INFO, Some(module_path!()));
+
+impl Metric {
+    const fn new(name: &'static str, about: &'static str) -> Self {
+        Self {
+            name,
+            about,
+            keys: LazyLock::new(RwLock::default),
+        }
+    }
+
+    fn count(&self, labels: &[NamedValue<'_>]) {
+        let key = self.key(labels);
+        with_recorder(|recorder| recorder.register_counter(&key, &METADATA).increment(1));
+    }
+
+    fn measure(&self, labels: &[NamedValue<'_>], time: Duration) {
+        let key = self.key(labels);
+        with_recorder(|recorder| recorder.register_histogram(&key, &METADATA).record(time));
+    }
+
+    fn set(&self, labels: &[NamedValue<'_>], value: Duration) {
+        let key = self.key(labels);
+        with_recorder(|recorder| recorder.register_gauge(&key, &METADATA).set(value));
+    }
+
+    fn key(&self, labels: &[NamedValue<'_>]) -> Arc<Key> {
+        let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
+        let mixed = |hash: u64, (_, value): &NamedValue<'_>| {
+            hash.rotate_left(1) ^ keys.hasher().hash(value.as_bytes())
+        };
+        let hash = labels.iter().fold(0, mixed);
+        let values = labels.iter().map(|(_, value)| *value);
+        match keys.get(&hash) {
+            Some(key) if key.labels().map(Label::value).eq(values) => Arc::clone(key),
+            _ => {
+                drop(keys);
+                self.new_key(labels, hash)
+            }
+        }
+    }
+
+    #[cold]
+    fn new_key(&self, labels: &[NamedValue<'_>], hash: u64) -> Arc<Key> {
+        let shared = |(name, value): &NamedValue<'_>| Label::new(*name, Arc::<str>::from(*value));
+        let labels: Vec<_> = labels.iter().map(shared).collect();
+        let key = Arc::new(Key::from_parts(self.name, labels));
+        let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        if keys.len() < MAX_KEYS {
+            keys.insert(hash, Arc::clone(&key));
+        }
+        key
+    }
 }
