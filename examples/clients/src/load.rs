@@ -33,6 +33,8 @@ pub async fn send(url: &str, requests: usize, http2: bool) -> Result<Results> {
     let policy = RetryPolicy::background()
         .to_builder()
         .max_retries(12)
+        // On HTTP/2 hyper's client may lose a request whose connection the server ends: it never completes.
+        .attempt_timeout(Duration::from_secs(2))
         .backoff(Backoff::exponential(Duration::from_millis(20)).max_delay(Duration::from_secs(1)));
     // The budget is not what is shown here.
     let budget = RetryBudget::builder().capacity(10_000).initial(10_000);
