@@ -82,10 +82,10 @@ wasm_page() {
     in_browser "$2" middleware "target/wasm/$wasm_target/debug/browser.wasm"
 }
 
-# The playground, whose numbers must be those of the program on this machine. Its pictures stay in `target`.
+# The playground, whose numbers must be those of the program on this machine, which the tests have built. Its pictures stay
+# in `target`.
 playground() {
     playground/build
-    cargo build --quiet -p http-retry-cli
     mkdir -p target/screenshots
     HTTP_RETRY_SCREENSHOTS=$PWD/target/screenshots in_browser "$1" playground playground "$built/debug/http-retry"
 }
