@@ -33,10 +33,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let request = Request::get("http://api.example/orders").body(())?;
     let (response, report) = call(&engine, request, &mut send);
     println!("{}", response?.status());
-    println!(
-        "{}",
-        report.map_or_else(String::new, |report| report.to_string())
-    );
+    println!("{}", report.ok_or("a retry has a report")?);
     Ok(())
 }
 

@@ -301,21 +301,22 @@ impl Metric {
         match keys.get(&hash) {
             Some(key) if key.labels().map(Label::value).eq(values) => Arc::clone(key),
             _ => {
+                let has_room = keys.len() < MAX_KEYS;
                 drop(keys);
-                self.new_key(labels, hash)
+                let key = self.new_key(labels);
+                if has_room {
+                    let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+                    keys.insert(hash, Arc::clone(&key));
+                }
+                key
             }
         }
     }
 
     #[cold]
-    fn new_key(&self, labels: &[NamedValue<'_>], hash: u64) -> Arc<Key> {
+    fn new_key(&self, labels: &[NamedValue<'_>]) -> Arc<Key> {
         let shared = |(name, value): &NamedValue<'_>| Label::new(*name, Arc::<str>::from(*value));
         let labels: Vec<_> = labels.iter().map(shared).collect();
-        let key = Arc::new(Key::from_parts(self.name, labels));
-        let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
-        if keys.len() < MAX_KEYS {
-            keys.insert(hash, Arc::clone(&key));
-        }
-        key
+        Arc::new(Key::from_parts(self.name, labels))
     }
 }
