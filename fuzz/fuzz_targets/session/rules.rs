@@ -180,6 +180,11 @@ impl Rules {
 }
 
 impl Purse {
+    /// Returns `true` if a success adds tokens.
+    pub(super) fn earns(&self) -> bool {
+        self.per_success.decimal() != Decimal::from(0)
+    }
+
     pub(super) fn budget(&self) -> Option<RetryBudget> {
         let mut builder = RetryBudget::builder()
             .capacity(self.capacity.decimal())
