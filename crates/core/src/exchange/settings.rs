@@ -240,11 +240,14 @@ impl RequestSettings {
     }
 
     pub(super) fn named(&self, route: &Route, authority: &Arc<str>) -> Arc<str> {
-        if let Some(service) = self.operation(route) {
-            return Arc::clone(service);
-        }
-        let named = route.service.as_ref().or(self.service_name());
-        Arc::clone(named.unwrap_or(authority))
+        Arc::clone(self.name(route).unwrap_or(authority))
+    }
+
+    /// Returns the name of an operation, or of a request whose route has one or that names its service.
+    #[inline(always)]
+    fn name<'a>(&'a self, route: &'a Route) -> Option<&'a Arc<str>> {
+        let of_request = || route.service.as_ref().or(self.service_name());
+        self.operation(route).or_else(of_request)
     }
 
     /// Returns the service that the request names, if it names one.
@@ -259,14 +262,7 @@ impl RequestSettings {
     /// Returns the name of the request's budget.
     #[inline]
     pub(super) fn service<'a>(&'a self, route: &'a Route, authority: &'a str) -> &'a str {
-        match self.operation(route) {
-            Some(service) => service,
-            None => route
-                .service
-                .as_ref()
-                .or(self.service_name())
-                .map_or(authority, |name| name),
-        }
+        self.name(route).map_or(authority, |name| name)
     }
 }
 
