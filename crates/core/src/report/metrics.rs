@@ -100,22 +100,30 @@ impl MetricsObserver {
     /// recorder is installed after the observer was created.
     pub fn describe() {
         for metric in [
-            &ATTEMPTS,
-            &RETRIES,
-            &REQUESTS,
-            &TEXT_CUTS,
-            &HEDGES,
-            &RESUMES,
-            &FLEET_COMMANDS,
+            &ATTEMPTS, &RETRIES, &REQUESTS, &TEXT_CUTS, &HEDGES, &RESUMES,
         ] {
             describe_counter!(metric.name, Unit::Count, metric.about);
         }
-        for metric in [&ATTEMPT_TIME, &DELAY, &GATE_WAIT, &FLEET_TIME] {
+        for metric in [&ATTEMPT_TIME, &DELAY, &GATE_WAIT] {
             describe_histogram!(metric.name, Unit::Seconds, metric.about);
         }
-        for metric in [&TOKENS, &FLEET_JOINED] {
-            describe_gauge!(metric.name, Unit::Count, metric.about);
-        }
+        describe_gauge!(TOKENS.name, Unit::Count, TOKENS.about);
+        // A fleet tells these itself.
+        describe_counter!(
+            "http_retry_fleet_commands_total",
+            Unit::Count,
+            "Commands to the store of the fleet, by their result."
+        );
+        describe_histogram!(
+            "http_retry_fleet_seconds",
+            Unit::Seconds,
+            "The time of one command to the store of the fleet."
+        );
+        describe_gauge!(
+            "http_retry_fleet_joined",
+            Unit::Count,
+            "1 if the service shares budget and gate with its fleet, 0 if it is alone."
+        );
     }
 }
 
@@ -155,23 +163,6 @@ static HEDGES: Metric = Metric::new(
 static RESUMES: Metric = Metric::new(
     "http_retry_resumes_total",
     "Downloads that broke, by what became of them.",
-);
-
-// A fleet counts these itself.
-
-static FLEET_COMMANDS: Metric = Metric::new(
-    "http_retry_fleet_commands_total",
-    "Commands to the store of the fleet, by their result.",
-);
-
-static FLEET_TIME: Metric = Metric::new(
-    "http_retry_fleet_seconds",
-    "The time of one command to the store of the fleet.",
-);
-
-static FLEET_JOINED: Metric = Metric::new(
-    "http_retry_fleet_joined",
-    "1 if the service shares budget and gate with its fleet, 0 if it is alone.",
 );
 
 impl Observer for MetricsObserver {
