@@ -199,7 +199,8 @@ impl Runner {
     }
 
     /// Sets the operation's service, which selects the policy of `for_services` or of a document, the budget of
-    /// [`budgets`](Self::budgets) and the gate, and is named in the events. Default: that of the route, or an empty name.
+    /// [`budgets`](Self::budgets) and the gate, and is named in the events. Default: that of the route, or an empty
+    /// name.
     #[must_use]
     pub fn service(self, name: impl Into<Arc<str>>) -> Self {
         Self {
