@@ -18,10 +18,14 @@ struct Builder<'a> {
     path: Vec<Arc<str>>,
     budgets: KeptBudgets,
     errors: Vec<ConfigError>,
+    /// The names that there are of each kind, as an error lists them: every service may have the same error.
+    listed: HashMap<&'static str, String>,
 }
 
 /// The longest chain of services that fail over to each other.
 const MAX_CHAIN: usize = 16;
+/// The names that there are that an error lists.
+const MAX_LISTED: usize = 20;
 
 /// A service under construction, and the budget of its routes that have none of their own.
 type ServiceBudget<'a> = (&'a Service, &'a RetryBudget);
@@ -91,6 +95,7 @@ impl<'a> Builder<'a> {
                 own: SharedMap::default(),
             },
             errors: Vec::new(),
+            listed: HashMap::new(),
         }
     }
 
@@ -286,11 +291,8 @@ impl<'a> Builder<'a> {
         let wrong = |allowed| ConfigError::new(format!("{field}.failover"), name, allowed);
         let given = self.given;
         let Some(service) = given.services.get(name) else {
-            let known: Vec<_> = names_in_order(&given.services).collect();
-            return Err(wrong(format!(
-                "is no service: there are {}",
-                known.join(", ")
-            )));
+            let known = self.listed("failover", &given.services);
+            return Err(wrong(format!("is no service: there are {known}")));
         };
         let Some(base) = service.base_url.clone() else {
             let allowed = "has no base_url, where a failover would go";
@@ -316,7 +318,7 @@ impl<'a> Builder<'a> {
     /// Returns the items with these names, and records an error for each unknown name.
     fn named<T: Clone>(
         &mut self,
-        (field, what): (&str, &str),
+        (field, what): (&str, &'static str),
         names: &[&Arc<str>],
         known: &SharedMap<T>,
     ) -> Vec<(Arc<str>, T)> {
@@ -326,12 +328,24 @@ impl<'a> Builder<'a> {
                 found.push((Arc::clone(name), known.clone()));
                 continue;
             }
-            let all: Vec<_> = names_in_order(known).collect();
-            let all = all.join(", ");
+            let all = self.listed(what, known);
             let allowed = format!("has no such name among the services: there are [{all}]");
             let field = format!("{field}.{what}");
             self.errors.push(ConfigError::new(field, name, allowed));
         }
         found
+    }
+
+    /// Returns the first of the names that there are, and the number of the others.
+    fn listed<T>(&mut self, what: &'static str, known: &SharedMap<T>) -> &str {
+        self.listed.entry(what).or_insert_with(|| {
+            let mut names = names_in_order(known);
+            let first: Vec<_> = names.by_ref().take(MAX_LISTED).collect();
+            let first = first.join(", ");
+            match names.count() {
+                0 => first,
+                more => format!("{first} and {more} more"),
+            }
+        })
     }
 }

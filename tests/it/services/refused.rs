@@ -102,6 +102,22 @@ fn each_mistake_is_named_with_its_service() {
 }
 
 #[test]
+fn a_name_that_is_not_there_lists_few_of_those_that_are() {
+    let services = (0..1_000).map(|n| at(&format!("s{n:03}"), failing_over("typo")));
+    let builder = services.fold(Services::builder(retries(0)), ServicesBuilder::service);
+    let errors = builder.build_or_all().unwrap_err();
+    let first =
+        "services.s000.failover: typo is not allowed: is no service: there are s000, s001, ";
+    let said = errors[0].to_string();
+    assert!(
+        said.starts_with(first) && said.ends_with(", s019 and 980 more"),
+        "{said}"
+    );
+    let bytes: usize = errors.iter().map(|error| error.to_string().len()).sum();
+    assert!(errors.len() == 1_000 && bytes < 300_000, "{bytes}");
+}
+
+#[test]
 fn a_failover_must_lead_somewhere_and_not_back() {
     let nowhere = refused([at("a", failing_over("c"))]);
     assert_eq!(
