@@ -9,7 +9,6 @@ use super::table::orders::{Load, Order, Payload};
 use super::tls::certificates::{Authority, serving, trusting, trusting_nobody};
 use super::whole_responses::server::{FailingServer, Fault, How, Page};
 use crate::in_time::in_time;
-use crate::listening::HOST;
 use bytes::Bytes;
 use h2::Reason;
 use http_body_util::BodyExt;
@@ -186,7 +185,7 @@ async fn let_time_pass(head: &Notify) -> Infallible {
 
 /// A server that fails one connection, and then no more, behind an operation that reads what it answers.
 async fn after(fault: Fault, page: Page, tls: Option<&Authority>) -> (FailingServer, Kit) {
-    let config = tls.map(|authority| serving(authority.sign(HOST, 3000)));
+    let config = tls.map(|authority| serving(authority.sign_here(3000)));
     let unused = Arc::new(|| {});
     let server = FailingServer::with_tls(Speaks::Http1, page, unused, config).await;
     server.fail([fault]);

@@ -63,7 +63,7 @@ fn response_of(answer: &Answer) -> Response<Full<Bytes>> {
     for (name, value) in &answer.headers {
         response = response.header(*name, value);
     }
-    let body = Full::new(answer.body.clone().into());
+    let body = Full::new(answer.body.clone());
     response.body(body).unwrap()
 }
 

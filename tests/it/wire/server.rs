@@ -2,6 +2,7 @@
 
 use super::connection::{Connection, End};
 use crate::listening::Listening;
+use bytes::Bytes;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -54,7 +55,7 @@ pub(crate) enum Act {
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(&'static str, String)>,
-    pub(crate) body: Vec<u8>,
+    pub(crate) body: Bytes,
 }
 
 /// One request as it came.
@@ -102,7 +103,7 @@ impl Answer {
         Self {
             status,
             headers: Vec::new(),
-            body: b"answer".to_vec(),
+            body: Bytes::from_static(b"answer"),
         }
     }
 
@@ -113,7 +114,7 @@ impl Answer {
 
     pub(crate) fn body(self, body: impl Into<Vec<u8>>) -> Self {
         Self {
-            body: body.into(),
+            body: Bytes::from(body.into()),
             ..self
         }
     }
@@ -127,7 +128,7 @@ impl Answer {
             chunks.extend_from_slice(b"\r\n");
         }
         chunks.extend_from_slice(b"0\r\n\r\n");
-        self.body = chunks;
+        self.body = chunks.into();
         self.header("transfer-encoding", "chunked")
     }
 

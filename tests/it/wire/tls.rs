@@ -7,7 +7,6 @@ use super::table::clients::{Kit, Retries, Stack};
 use super::table::ending::Ending;
 use super::table::orders::Order;
 use crate::in_time::in_time;
-use crate::listening::HOST;
 use certificates::{Authority, known_as, serving, serving_known_clients, trusting};
 use rustls::ClientConfig;
 use server::{Greeting, TlsServer};
@@ -25,7 +24,7 @@ async fn send(server: &TlsServer, tls: &ClientConfig, stack: Stack, order: Order
 #[tokio::test]
 async fn a_handshake_that_was_cut_is_made_again_even_for_a_post() {
     let ours = Authority::new("ours");
-    let config = serving(ours.sign(HOST, 3000));
+    let config = serving(ours.sign_here(3000));
     for cut in [Greeting::CutHandshake, Greeting::ResetHandshake] {
         for stack in Stack::ALL {
             let greetings = [cut.clone(), Greeting::Serve(Arc::clone(&config))];
@@ -45,8 +44,8 @@ async fn a_handshake_that_was_cut_is_made_again_even_for_a_post() {
 async fn a_certificate_that_was_refused_is_not_looked_at_again() {
     let (ours, other) = (Authority::new("ours"), Authority::new("another"));
     let shown = [
-        ours.sign(HOST, 2000),
-        other.sign(HOST, 3000),
+        ours.sign_here(2000),
+        other.sign_here(3000),
         ours.sign("other.example", 3000),
     ];
     for identity in shown {
@@ -66,7 +65,7 @@ async fn a_certificate_that_was_refused_is_not_looked_at_again() {
 async fn a_client_with_a_good_certificate_is_answered() {
     let ours = Authority::new("ours");
     for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
-        let config = serving_known_clients(ours.sign(HOST, 3000), &ours, version);
+        let config = serving_known_clients(ours.sign_here(3000), &ours, version);
         let server = TlsServer::start([Greeting::Serve(config)]).await;
         let client = known_as(&ours, ours.sign("client", 3000));
         for stack in Stack::ALL {

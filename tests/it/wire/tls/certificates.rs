@@ -1,5 +1,6 @@
 //! Certificates, and the servers and clients that show and ask for them.
 
+use crate::listening::hosts;
 use rcgen::{CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
@@ -31,9 +32,19 @@ impl Authority {
         }
     }
 
-    /// A certificate for a name or an address, good until the end of a year.
+    /// A certificate for each of the [`hosts`], good until the end of a year.
+    pub(crate) fn sign_here(&self, year: i32) -> Identity {
+        let hosts: Vec<_> = hosts().map(|host| host.to_string()).collect();
+        self.sign_all(hosts, year)
+    }
+
+    /// A certificate for a name, good until the end of a year.
     pub(crate) fn sign(&self, name: &str, year: i32) -> Identity {
-        let mut params = CertificateParams::new([name.to_owned()]).unwrap();
+        self.sign_all([name.to_owned()], year)
+    }
+
+    fn sign_all(&self, names: impl Into<Vec<String>>, year: i32) -> Identity {
+        let mut params = CertificateParams::new(names).unwrap();
         params.not_after = rcgen::date_time_ymd(year, 12, 31);
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap();

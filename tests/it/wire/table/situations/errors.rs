@@ -3,7 +3,7 @@
 use super::super::clients::Limited;
 use super::super::orders::Load;
 use super::{MANY, Server, Situation};
-use crate::listening::{HOST, Listening, nobody};
+use crate::listening::{Listening, nobody};
 use crate::wire::http2::server::Turn;
 use crate::wire::server::{Act, Answer, FaultServer};
 use crate::wire::tls::certificates::{
@@ -49,8 +49,8 @@ async fn connecting() -> Vec<Situation> {
 async fn server_certificates() -> Vec<Situation> {
     let (ours, other) = (Authority::new("ours"), Authority::new("another"));
     let shown = [
-        ("certificate expired", ours.sign(HOST, 2000)),
-        ("certificate of an unknown issuer", other.sign(HOST, 3000)),
+        ("certificate expired", ours.sign_here(2000)),
+        ("certificate of an unknown issuer", other.sign_here(3000)),
         (
             "certificate for another name",
             ours.sign("other.example", 3000),
@@ -61,7 +61,7 @@ async fn server_certificates() -> Vec<Situation> {
         let greeting = Greeting::Serve(serving(identity));
         rows.push(Situation::greeting(name, greeting, trusting(&ours)).await);
     }
-    let cut = Greeting::CutAnswer(serving(ours.sign(HOST, 3000)));
+    let cut = Greeting::CutAnswer(serving(ours.sign_here(3000)));
     rows.push(Situation::greeting("TLS cut after the request", cut, trusting(&ours)).await);
     rows
 }
@@ -81,7 +81,7 @@ async fn client_certificates() -> Vec<Situation> {
     let versions = [&rustls::version::TLS12, &rustls::version::TLS13];
     let mut rows = Vec::new();
     for ([refused, missing], version) in names.into_iter().zip(versions) {
-        let identity = || ours.sign(HOST, 3000);
+        let identity = || ours.sign_here(3000);
         let asks = || Greeting::Serve(serving_known_clients(identity(), &ours, version));
         let stranger = known_as(&ours, other.sign("client", 3000));
         rows.push(Situation::greeting(refused, asks(), stranger).await);
@@ -89,7 +89,7 @@ async fn client_certificates() -> Vec<Situation> {
     }
     let asks = || {
         let version = &rustls::version::TLS13;
-        Greeting::Serve(serving_known_clients(ours.sign(HOST, 3000), &ours, version))
+        Greeting::Serve(serving_known_clients(ours.sign_here(3000), &ours, version))
     };
     let name = "client certificate missing, TLS 1.3, HTTP/2";
     let http2 = Situation::greeting(name, asks(), trusting(&ours)).await;
