@@ -47,15 +47,13 @@ async fn the_clients_of_the_readme_get_the_answer_after_a_503() {
     let programs = named("readme", &page).into_iter();
     let programs = programs.filter(|(_, program)| program.contains("fn main"));
     let printed = ["Hello!\n", "200 OK\n"];
-    let rows: Vec<_> = programs.zip(blocks(&page, "toml")).zip(printed).collect();
+    let rows: Vec<_> = programs.zip(printed).collect();
     assert_eq!(rows.len(), printed.len());
-    for (((name, program), list), printed) in rows {
+    for ((name, program), printed) in rows {
         let server = fails_first(ResponseTemplate::new(200).set_body_string("Hello!")).await;
         let at = server.address().to_string();
         let program = replace(&program, &[("localhost:8080", &at)]);
-        let output = Command::new(program_of(list, &name, &program))
-            .output()
-            .unwrap();
+        let output = Command::new(program_of(&name, &program)).output().unwrap();
         assert_eq!(
             String::from_utf8_lossy(&output.stdout),
             printed,
@@ -69,8 +67,8 @@ async fn the_clients_of_the_readme_get_the_answer_after_a_503() {
 async fn the_recipe_llm_prints_the_answer_after_a_503() {
     let answer = serde_json::json!({"choices": [{"message": {"content": "Light scatters."}}]});
     let server = fails_first(ResponseTemplate::new(200).set_body_json(answer)).await;
-    let (list, name, program) = recipe("llm");
-    let output = Command::new(program_of(&list, &name, &program))
+    let (name, program) = recipe("llm");
+    let output = Command::new(program_of(&name, &program))
         .env("LLM_URL", server.uri())
         .env("LLM_KEY", "key")
         .output()
@@ -95,7 +93,7 @@ async fn the_recipe_axum_answers_in_the_time_of_its_caller() {
         ResponseTemplate::new(200).set_body_string("an order"),
     )
     .await;
-    let (list, name, program) = recipe("axum");
+    let (name, program) = recipe("axum");
     let at = orders.address().to_string();
     let program = replace(
         &program,
@@ -108,7 +106,7 @@ async fn the_recipe_axum_answers_in_the_time_of_its_caller() {
             ),
         ],
     );
-    let mut handler = tokio::process::Command::new(program_of(&list, &name, &program))
+    let mut handler = tokio::process::Command::new(program_of(&name, &program))
         .stdout(Stdio::piped())
         .kill_on_drop(true)
         .spawn()
@@ -143,12 +141,10 @@ async fn mount_failure_first(server: &MockServer, answer: ResponseTemplate) {
     answer.mount(server).await;
 }
 
-/// The list of a recipe, and its program with a name.
-fn recipe(page: &str) -> (String, String, String) {
+/// The program of a recipe, with a name.
+fn recipe(page: &str) -> (String, String) {
     let text = read(&format!("src/docs/cookbook/{page}.md"));
-    let list = blocks(&text, "toml")[0].to_owned();
-    let (name, program) = named(page, &text).remove(0);
-    (list, name, program)
+    named(page, &text).remove(0)
 }
 
 /// The program with other texts in the place of those, each of which it must have.
@@ -161,16 +157,30 @@ fn replace(program: &str, texts: &[(&str, &str)]) -> String {
         })
 }
 
-/// Builds a program in a package with this list, and returns where it is.
-fn program_of(list: &str, name: &str, program: &str) -> PathBuf {
+/// Builds a program, and returns where it is.
+fn program_of(name: &str, program: &str) -> PathBuf {
     let programs = BTreeMap::from([(name.to_owned(), program.to_owned())]);
-    let folder = package(&format!("run_{name}"), list, &programs);
+    let folder = package(&format!("run_{name}"), &dependencies_to_run(), &programs);
     let (messages, log) = cargo("build", &folder);
     let built = messages
         .iter()
         .filter(|line| line["target"]["name"] == name);
     let mut built = built.filter_map(|line| line["executable"].as_str());
     built.next().unwrap_or_else(|| panic!("{log}")).into()
+}
+
+/// One list for all programs that run, so that what they stand on is built once: that of the package of recipes, and what
+/// only the README needs. That each builds with the list of its page is not for those tests to say.
+fn dependencies_to_run() -> String {
+    let recipes: Table = read("examples/recipes/Cargo.toml").parse().unwrap();
+    let mut dependencies = recipes["dev-dependencies"].as_table().unwrap().clone();
+    for list in blocks(&read("README.md"), "toml") {
+        let list: Table = list.parse().unwrap();
+        for (name, wanted) in list["dependencies"].as_table().unwrap() {
+            dependencies.entry(name).or_insert_with(|| wanted.clone());
+        }
+    }
+    Table::from_iter([("dependencies".to_owned(), dependencies.into())]).to_string()
 }
 
 fn read(file: &str) -> String {
@@ -285,8 +295,12 @@ fn manifest(list: &str) -> String {
     manifest.insert("package".to_owned(), Table::from_iter(package).into());
     manifest.insert("workspace".to_owned(), Table::new().into());
     let workspace: Table = read("Cargo.toml").parse().unwrap();
-    // With the same profile, what the workspace has built need not be built again.
-    manifest.insert("profile".to_owned(), workspace["profile"].clone());
+    // With the same profile, what the workspace has built need not be built again. The family's crates are: they have other
+    // features here, and simulate no hours.
+    let mut profile = workspace["profile"].clone();
+    let packages = profile["dev"]["package"].as_table_mut().unwrap();
+    packages.retain(|name, _| !name.starts_with("http-retry"));
+    manifest.insert("profile".to_owned(), profile);
     manifest.to_string()
 }
 
