@@ -6,7 +6,7 @@ workspace=examples/clients
 in_clients() {
     local command=$1
     shift
-    cargo "$command" --quiet --locked --manifest-path "$workspace/Cargo.toml" "$@"
+    cargo "$command" --quiet --locked --manifest-path "$workspace/Cargo.toml" --target-dir "$built" "$@"
 }
 
 # Each program must not compile, and the compiler must say the words that stand in its lines `//>`.
@@ -50,13 +50,14 @@ clients() {
             nginx_* | haproxy_*)
                 server=${name%%_*}
                 if has_server "$server"; then
-                    step "server $name" in_clients run --bin "$name"
+                    beside "server $name" "$built/debug/$name"
                 else
                     skip "server $name ($server is not installed, and cannot be by apt)"
                 fi
                 ;;
-            *) step "client $name" in_clients run --bin "$name" ;;
+            *) beside "client $name" "$built/debug/$name" ;;
         esac
     done
+    together
     step "clients: what the compiler says" messages
 }

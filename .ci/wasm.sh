@@ -63,16 +63,17 @@ wasm_cargo() {
         "$cargo" "${arguments[@]}" -Zbuild-std=std,panic_abort
 }
 
-# The crates that decide, with what their users may choose, and the adapters, which are linted: their lines for the browser
-# are seen by no other step.
+# The crates that decide, with what their users may choose, and the adapters: their lines for the browser are seen by no
+# other step. `wasm_page` builds what it needs of them.
 wasm() {
     local way=$1 set
-    wasm_cargo "$way" build --quiet -p http-retry-core -p http-retry-rules -p http-retry-dialects -p http-retry-services \
+    local -x RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/rustc-warnings
+    wasm_cargo "$way" check --quiet -p http-retry-core -p http-retry-rules -p http-retry-dialects -p http-retry-services \
         -p http-retry-config -p http-retry-testing \
         --features http-retry-core/serde,http-retry-core/tracing,http-retry-core/metrics,http-retry-rules/json
     for set in "" reqwest "hyper,http2,llm,metrics,reqwest,serde,testing,tracing"; do
         echo "http-retry: ${set:-none}"
-        RUSTFLAGS="-D warnings" wasm_cargo "$way" check --quiet -p http-retry --no-default-features --features "$set"
+        wasm_cargo "$way" check --quiet -p http-retry --no-default-features --features "$set"
     done
 }
 
@@ -91,7 +92,7 @@ playground() {
 }
 
 in_browser() {
-    cargo run --quiet --locked --manifest-path tests/browser/Cargo.toml --target-dir target/browser -- "$@"
+    cargo run --quiet --locked --manifest-path tests/browser/Cargo.toml --target-dir "$built" -- "$@"
 }
 
 # The playground's program needs a target of its own.
