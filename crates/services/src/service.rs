@@ -5,6 +5,7 @@ use http::{Method, Uri};
 use http_retry_core::policy::RequestOverrides;
 use http_retry_core::settings::{base_url, check_name, host_pattern, path_pattern, scheme_pattern};
 use http_retry_core::{ConfigError, RetryBudget, RetryPolicy};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// A service: a policy, the requests that belong to it, and the budget that pays for its retries.
@@ -175,7 +176,8 @@ impl Service {
     pub fn check(&self) -> Result<(), ConfigError> {
         let field = format!("services.{}", shown(&self.place.name));
         self.place.check(&field)?;
-        for (index, route) in self.routes.iter().enumerate() {
+        let (mut names, mut matches) = (HashSet::new(), HashMap::new());
+        for route in &self.routes {
             let (name, matching) = (&route.place.name, &route.place.matching);
             let at = format!("{field}.routes.{}", shown(name));
             route.place.check(&at)?;
@@ -183,18 +185,12 @@ impl Service {
                 let allowed = "matches nothing in particular: give it a path or a method";
                 return Err(ConfigError::new(at, name, allowed));
             }
-            let before = self.routes.iter().take(index).map(|route| &route.place);
-            for other in before {
-                if other.name == *name {
-                    return Err(ConfigError::new(at, name, "duplicate name"));
-                }
-                if other.matching.in_order() == matching.in_order() {
-                    let allowed = format!(
-                        "no request would match it: {} has the same match",
-                        other.name
-                    );
-                    return Err(ConfigError::new(at, name, allowed));
-                }
+            if !names.insert(name) {
+                return Err(ConfigError::new(at, name, "duplicate name"));
+            }
+            if let Some(other) = matches.insert(matching.in_order(), name) {
+                let allowed = format!("no request would match it: {other} has the same match");
+                return Err(ConfigError::new(at, name, allowed));
             }
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! Services that cannot do what they say.
 
 use super::{Service, ServiceRoute, Services, retries};
+use allocation_counter::measure;
 use http::Method;
 use http_retry::RetryPolicy;
 use http_retry::rules::{Failover, OnExhausted};
@@ -115,6 +116,21 @@ fn a_name_that_is_not_there_lists_few_of_those_that_are() {
     );
     let bytes: usize = errors.iter().map(|error| error.to_string().len()).sum();
     assert!(errors.len() == 1_000 && bytes < 300_000, "{bytes}");
+}
+
+#[test]
+fn twice_the_routes_are_checked_with_twice_the_work() {
+    let allocations = |routes: usize| {
+        let routes = (0..routes).map(|n| {
+            let route = ServiceRoute::new(format!("r{n}"), retries(0));
+            route.path(format!("/{n}"))
+        });
+        let service = routes.fold(one("a"), Service::route);
+        let builder = Services::builder(retries(0)).service(service);
+        measure(|| drop(builder.build().unwrap())).count_total
+    };
+    let (some, twice) = (allocations(500), allocations(1_000));
+    assert!(twice < some * 5 / 2, "{some} and {twice}");
 }
 
 #[test]
