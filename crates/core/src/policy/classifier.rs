@@ -237,7 +237,7 @@ pub(super) struct Classifiers {
     first_rule: usize,
     pub(super) header_rules: bool,
     // Derived from the list whenever it changes, so that no request has to walk it.
-    pub(super) has_rules: bool,
+    rule_count: u32,
     /// The rules that may hold for a plain success, if there are any.
     success_rules: Option<Arc<SuccessRules>>,
     judges_successes: bool,
@@ -303,7 +303,7 @@ impl Default for Classifiers {
             first_dialect: 0,
             first_rule: 0,
             header_rules: true,
-            has_rules: false,
+            rule_count: 0,
             success_rules: None,
             judges_successes: false,
             key_header: None,
@@ -337,11 +337,11 @@ impl Classifiers {
             Arc::make_mut(rules).add(index, &rule);
         }
         self.list.push(Arc::new(rule));
-        self.has_rules = true;
+        self.rule_count = self.rule_count.saturating_add(1);
     }
 
     fn update(&mut self) {
-        self.has_rules = self.list.iter().any(|one| one.rule().is_some());
+        self.rule_count = u32::try_from(self.rules().count()).unwrap_or(u32::MAX);
         let mut successes = SuccessRules::default();
         let rules = self.list.iter().map(Classify::rule).enumerate();
         let rules = rules.filter_map(|(index, rule)| Some((index, rule?)));
@@ -371,8 +371,13 @@ impl Classifiers {
     }
 
     /// Returns all rules, in the order in which they are tried.
-    pub(super) fn rules(&self) -> impl Iterator<Item = &Rule> {
+    pub(super) fn rules(&self) -> impl DoubleEndedIterator<Item = &Rule> {
         self.list.iter().filter_map(Classify::rule)
+    }
+
+    /// Returns the number of the rules.
+    pub(super) fn rule_count(&self) -> u32 {
+        self.rule_count
     }
 
     /// Returns the rule of the classifier at this index.

@@ -100,7 +100,7 @@ impl RetryPolicy {
 
     /// Returns `true` if anything but the outcome's class and the lists decides.
     pub(in crate::policy) fn has_rules(&self) -> bool {
-        self.0.classifiers.has_rules || !matches!(self.0.rules.otherwise, Action::Classify)
+        self.0.classifiers.rule_count() > 0 || !matches!(self.0.rules.otherwise, Action::Classify)
     }
 
     /// Returns `true` if a request may be sent again after its limit of retries: by a rule, or to another service.
@@ -108,7 +108,7 @@ impl RetryPolicy {
     #[inline]
     pub(crate) fn resends_beyond_its_limit(&self) -> bool {
         let rules = &self.0.rules;
-        self.0.classifiers.has_rules
+        self.0.classifiers.rule_count() > 0
             || matches!(rules.otherwise, Action::Retry(_))
             || matches!(rules.on_exhausted, OnExhausted::Failover { .. })
     }

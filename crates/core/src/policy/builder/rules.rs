@@ -32,7 +32,9 @@ impl RetryPolicyBuilder {
     /// # Ok::<(), http_retry::ConfigError>(())
     /// ```
     pub fn rule(self, rule: Rule) -> Self {
-        match rule.after(self.settings.classifiers.rules()) {
+        let others = &self.settings.classifiers;
+        let rule = rule.at(others.rule_count(), others.rules().next_back());
+        match rule {
             Ok(rule) => self.with(|settings| settings.classifiers.add_rule(rule)),
             Err(error) => self.refuse(error),
         }

@@ -89,14 +89,9 @@ impl Rule {
         &*self.when
     }
 
-    /// Returns this rule with its name, as the next one after `others`, or an error if it has no effect.
-    pub(crate) fn after<'a>(
-        self,
-        others: impl Iterator<Item = &'a Self>,
-    ) -> Result<Self, ConfigError> {
-        let (index, last) = others.fold((0_usize, None), |(index, _), other| {
-            (index.saturating_add(1), Some(other))
-        });
+    /// Returns this rule with its name, as the one at an index, after the last one before it, or an error if it has no
+    /// effect.
+    pub(crate) fn at(self, index: u32, last: Option<&Self>) -> Result<Self, ConfigError> {
         let path = format!("rules[{index}]");
         let name = self.name.clone().unwrap_or_else(|| path.as_str().into());
         let refuse = |field: &str, given: &str, allowed| {
@@ -161,7 +156,7 @@ impl Classify for Rule {
     }
 
     fn check(&self) -> Result<(), ConfigError> {
-        self.clone().after(std::iter::empty()).map(drop)
+        self.clone().at(0, None).map(drop)
     }
 }
 
