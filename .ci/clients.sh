@@ -41,6 +41,7 @@ has_server() {
     command -v "$1" >/dev/null || { apt_brings "$1" && command -v "$1" >/dev/null; }
 }
 
+# The clients mostly wait, and do so beside each other. The programs of the servers measure, and run one after another.
 clients() {
     local program name server
     step "clients: build" in_clients build --bins
@@ -50,7 +51,7 @@ clients() {
             nginx_* | haproxy_*)
                 server=${name%%_*}
                 if has_server "$server"; then
-                    beside "server $name" "$built/debug/$name"
+                    step "server $name" "$built/debug/$name"
                 else
                     skip "server $name ($server is not installed, and cannot be by apt)"
                 fi
