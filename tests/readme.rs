@@ -1,5 +1,6 @@
 //! The blocks of code of the README and of the cookbook, each built in a package that has exactly the dependencies that
-//! its page lists. Programs that no other test runs, since they call a server or need a crate of their own, run here.
+//! its page lists. Programs that no other test runs, since they call a server or need a crate of their own, run here, all
+//! with one list.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -215,6 +216,13 @@ fn assert_each_block_builds(pages: &[(String, String)]) {
                 "no block of {page} builds with\n{list}{:#?}",
                 errors[list]
             );
+        }
+        let mains = programs
+            .iter()
+            .filter(|(_, program)| program.contains("fn main"));
+        for ((name, _), list) in mains.zip(&lists) {
+            let error = errors[list].get(name);
+            assert_eq!(error, None, "{name} needs more than the list beside it");
         }
         for (name, program) in &programs {
             let built = lists.iter().any(|list| !errors[list].contains_key(name));
