@@ -24,7 +24,7 @@ struct Builder<'a> {
 
 /// The longest chain of services that fail over to each other.
 const MAX_CHAIN: usize = 16;
-/// The names that there are that an error lists.
+/// The most names that an error lists.
 const MAX_LISTED: usize = 20;
 
 /// A service under construction, and the budget of its routes that have none of their own.

@@ -89,8 +89,8 @@ impl Rule {
         &*self.when
     }
 
-    /// Returns this rule with its name, as the one at an index, after the last one before it, or an error if it has no
-    /// effect.
+    /// Returns this rule, named by its index if it has no name, or an error if it has no effect. `last` is the rule
+    /// before it.
     pub(crate) fn at(self, index: u32, last: Option<&Self>) -> Result<Self, ConfigError> {
         let path = format!("rules[{index}]");
         let name = self.name.clone().unwrap_or_else(|| path.as_str().into());
