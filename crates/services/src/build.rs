@@ -4,6 +4,7 @@ use crate::service::{LevelSettings, Service};
 use crate::table::{ServiceEntry, ServiceTable};
 use crate::{KeptBudgets, ServicesBuilder, ServicesInner, names_in_order};
 use http_retry_core::adapter::Budgets;
+use http_retry_core::reading::joined;
 use http_retry_core::route::{Destination, Route};
 use http_retry_core::settings::{PolicyExt, SharedMap};
 use http_retry_core::sharing::BudgetExt;
@@ -24,8 +25,6 @@ struct Builder<'a> {
 
 /// The longest chain of services that fail over to each other.
 const MAX_CHAIN: usize = 16;
-/// The most names that an error lists.
-const MAX_LISTED: usize = 20;
 
 /// A service under construction, and the budget of its routes that have none of their own.
 type ServiceBudget<'a> = (&'a Service, &'a RetryBudget);
@@ -338,14 +337,7 @@ impl<'a> Builder<'a> {
 
     /// Returns the first of the names that there are, and the number of the others.
     fn listed<T>(&mut self, what: &'static str, known: &SharedMap<T>) -> &str {
-        self.listed.entry(what).or_insert_with(|| {
-            let mut names = names_in_order(known);
-            let first: Vec<_> = names.by_ref().take(MAX_LISTED).collect();
-            let first = first.join(", ");
-            match names.count() {
-                0 => first,
-                more => format!("{first} and {more} more"),
-            }
-        })
+        let names = || joined(&names_in_order(known).collect::<Vec<_>>(), ", ");
+        self.listed.entry(what).or_insert_with(names)
     }
 }
