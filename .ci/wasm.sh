@@ -18,7 +18,7 @@ wasm_way() {
 }
 
 has_wasm_target() {
-    rustup target list --installed 2>/dev/null | grep -qx "$wasm_target"
+    grep -qx "$wasm_target" <<<"$(rustup target list --installed 2>/dev/null)"
 }
 
 # About 130 MB, once. The linker is the one of the machine's own toolchain.
@@ -58,7 +58,7 @@ wasm_cargo() {
     linker=$(wasm_linker)
     # Past rustup's own `cargo`, which would set the compiler.
     cargo=$(rustc --print sysroot)/bin/cargo
-    LD_LIBRARY_PATH=$(dirname "$(find "$wasm_root/usr/lib" -name 'libLLVM*.so*' | head -n 1)") \
+    LD_LIBRARY_PATH=$(dirname "$(find "$wasm_root/usr/lib" -name 'libLLVM*.so*' -print -quit)") \
         RUSTC="$wasm_root/usr/bin/rustc" RUSTC_BOOTSTRAP=1 CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER="$linker" \
         "$cargo" "${arguments[@]}" -Zbuild-std=std,panic_abort
 }
