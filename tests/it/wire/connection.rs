@@ -131,7 +131,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     async fn head(&mut self) -> Option<String> {
         let end = self.find(b"\r\n\r\n").await?;
-        let head: Vec<u8> = self.buffer.drain(..end + 4).collect();
+        let head = self.taken(end + 4);
         Some(String::from_utf8_lossy(&head).into_owned())
     }
 
@@ -155,12 +155,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     async fn chunks(&mut self, place: usize, state: &State) -> Option<()> {
         loop {
             let end = self.find(b"\r\n").await?;
-            let line: Vec<u8> = self.buffer.drain(..end + 2).collect();
+            let line = self.taken(end + 2);
             let length =
                 usize::from_str_radix(std::str::from_utf8(&line).unwrap().trim(), 16).unwrap();
             self.exactly(length, place, state).await?;
             let end = self.find(b"\r\n").await?;
-            self.buffer.drain(..end + 2);
+            self.taken(end + 2);
             if length == 0 {
                 return Some(());
             }
@@ -173,11 +173,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 self.fill().await?;
             }
             let now = length.min(self.buffer.len());
-            let piece: Vec<u8> = self.buffer.drain(..now).collect();
+            let piece = self.taken(now);
             state.amend(place, |received| received.body.extend(piece));
             length -= now;
         }
         Some(())
+    }
+
+    /// The first so many bytes of the buffer, without a step for each.
+    fn taken(&mut self, count: usize) -> Vec<u8> {
+        let rest = self.buffer.split_off(count);
+        std::mem::replace(&mut self.buffer, rest)
     }
 
     async fn find(&mut self, needle: &[u8]) -> Option<usize> {

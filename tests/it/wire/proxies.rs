@@ -61,7 +61,7 @@ async fn pass_on(request: Request<Incoming>, server: SocketAddr) -> Option<Respo
 fn response_of(answer: &Answer) -> Response<Full<Bytes>> {
     let mut response = Response::builder().status(answer.status);
     for (name, value) in &answer.headers {
-        response = response.header(*name, value);
+        response = response.header(*name, &**value);
     }
     let body = Full::new(answer.body.clone());
     response.body(body).unwrap()

@@ -54,7 +54,7 @@ pub(crate) enum Act {
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) headers: Vec<(&'static str, Arc<str>)>,
     pub(crate) body: Bytes,
 }
 
@@ -107,7 +107,7 @@ impl Answer {
         }
     }
 
-    pub(crate) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
+    pub(crate) fn header(mut self, name: &'static str, value: impl Into<Arc<str>>) -> Self {
         self.headers.push((name, value.into()));
         self
     }
@@ -134,7 +134,7 @@ impl Answer {
 
     pub(super) fn bytes(&self, close: bool) -> Vec<u8> {
         let mut head = format!("HTTP/1.1 {} Said\r\n", self.status);
-        let is_chunked = |(name, _): &(&str, String)| *name == "transfer-encoding";
+        let is_chunked = |(name, _): &(&str, _)| *name == "transfer-encoding";
         if !self.headers.iter().any(is_chunked) {
             head.push_str(&format!("content-length: {}\r\n", self.body.len()));
         }

@@ -103,7 +103,7 @@ impl Elsewhere {
                 _ => &mut [],
             };
             for (_, value) in fields.iter_mut().filter(|(name, _)| *name == "location") {
-                *value = there.url(value);
+                *value = there.url(value).into();
             }
             act
         });
