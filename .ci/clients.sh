@@ -45,6 +45,8 @@ has_server() {
 clients() {
     local program name server
     step "clients: build" in_clients build --bins
+    # The servers' programs measure: what was begun ends first.
+    together
     for program in "$workspace"/src/bin/*/; do
         name=$(basename "$program")
         case $name in

@@ -63,8 +63,8 @@ wasm_cargo() {
         "$cargo" "${arguments[@]}" -Zbuild-std=std,panic_abort
 }
 
-# The crates that decide, with what their users may choose, and the adapters: their lines for the browser are seen by no
-# other step. `wasm_page` builds what it needs of them.
+# The crates that decide, with what their users may choose, and the adapters, whose lines for the browser are seen by no
+# other step; and the program of `wasm_page`.
 wasm() {
     local way=$1 set
     local -x RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/rustc-warnings
@@ -75,18 +75,18 @@ wasm() {
         echo "http-retry: ${set:-none}"
         wasm_cargo "$way" check --quiet -p http-retry --no-default-features --features "$set"
     done
+    echo "tests/browser"
+    wasm_cargo "$way" build --quiet --locked --manifest-path tests/browser/Cargo.toml --lib
 }
 
-# The tests of the middleware in a headless browser: wasm_page WAY BROWSER
+# The tests of the middleware in a headless browser: wasm_page BROWSER
 wasm_page() {
-    wasm_cargo "$1" build --quiet --locked --manifest-path tests/browser/Cargo.toml --lib
-    in_browser "$2" middleware "target/wasm/$wasm_target/debug/browser.wasm"
+    in_browser "$1" middleware "target/wasm/$wasm_target/debug/browser.wasm"
 }
 
 # The playground, whose numbers must be those of the program on this machine, which the tests have built. Its pictures stay
 # in `target`.
 playground() {
-    playground/build
     mkdir -p target/screenshots
     HTTP_RETRY_SCREENSHOTS=$PWD/target/screenshots in_browser "$1" playground playground "$built/debug/http-retry"
 }
