@@ -1,11 +1,13 @@
-//! async-openai: a chat completion.
+//! async-openai: a chat completion, and one as a stream.
 
 mod client;
 
+use async_openai::Client;
 use async_openai::config::OpenAIConfig;
 use async_openai::types::chat::CreateChatCompletionRequest;
-use clients::{Meant, Result, Server, json, same};
-use serde_json::json;
+use clients::{Answer, Meant, Result, Server, answer, json, same};
+use futures_util::StreamExt;
+use serde_json::{Value, json};
 use std::time::Instant;
 
 const COMPLETION: &str = r#"{"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [
@@ -14,25 +16,60 @@ const COMPLETION: &str = r#"{"id": "1", "object": "chat.completion", "created": 
 #[tokio::main]
 async fn main() -> Result {
     let server = Server::unavailable(2, || json(200, COMPLETION)).await?;
-    let started = Instant::now();
-    let config = OpenAIConfig::new()
-        .with_api_base(&server.url)
-        .with_api_key("sk-1");
-    let client = client::client(config)?;
     let request =
         json!({"model": "m", "messages": [{"role": "user", "content": "x".repeat(100_000)}]});
     let request: CreateChatCompletionRequest = serde_json::from_value(request)?;
-    let answer = client.chat().create(request.clone()).await?;
-    let meant = Meant {
-        attempts: 3,
-        method: "POST",
-        target: "/chat/completions",
-        body: &serde_json::to_vec(&request)?,
-    };
-    meant.check("async-openai", &server, started)?;
-    let said = answer
+    let started = Instant::now();
+    let completion = client(&server)?.chat().create(request.clone()).await?;
+    meant(&serde_json::to_vec(&request)?).check("async-openai", &server, started)?;
+    let said = completion
         .choices
         .first()
         .and_then(|choice| choice.message.content.as_deref());
-    same(said, Some("yes"))
+    same(said, Some("yes"))?;
+
+    let server = Server::unavailable(2, || pieces(&["piece ", "by ", "piece"])).await?;
+    let started = Instant::now();
+    let mut stream = client(&server)?
+        .chat()
+        .create_stream(request.clone())
+        .await?;
+    let mut said = Vec::new();
+    while let Some(chunk) = stream.next().await {
+        let choices = chunk?.choices.into_iter();
+        said.extend(choices.filter_map(|choice| choice.delta.content));
+    }
+    let streamed = CreateChatCompletionRequest {
+        stream: Some(true),
+        ..request
+    };
+    meant(&serde_json::to_vec(&streamed)?).check("async-openai, a stream", &server, started)?;
+    same(said, ["piece ", "by ", "piece"])
+}
+
+fn client(server: &Server) -> Result<Client<OpenAIConfig>> {
+    let config = OpenAIConfig::new().with_api_base(&server.url);
+    Ok(client::client(config.with_api_key("sk-1"))?)
+}
+
+fn meant(body: &[u8]) -> Meant<'_> {
+    Meant {
+        attempts: 3,
+        method: "POST",
+        target: "/chat/completions",
+        body,
+    }
+}
+
+/// An answer as a stream, in these pieces.
+fn pieces(words: &[&str]) -> Answer {
+    let events = words.iter().map(|word| event(json!({"content": word})));
+    let events = events.chain(["data: [DONE]\n\n".to_owned()]);
+    answer(200, "text/event-stream", events.collect::<String>())
+}
+
+fn event(delta: Value) -> String {
+    let chunk = json!({"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m",
+        "choices": [{"index": 0, "delta": delta, "finish_reason": null, "logprobs": null}]});
+    format!("data: {chunk}\n\n")
 }
