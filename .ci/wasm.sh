@@ -64,7 +64,7 @@ wasm_cargo() {
 }
 
 # The crates that decide, with what their users may choose, and the adapters, whose lines for the browser are seen by no
-# other step; and the program of `wasm_page`.
+# other step; the program of `wasm_page`, and what puts a program into a browser.
 wasm() {
     local way=$1 set
     local -x RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/rustc-warnings
@@ -77,6 +77,7 @@ wasm() {
     done
     echo "tests/browser"
     wasm_cargo "$way" build --quiet --locked --manifest-path tests/browser/Cargo.toml --lib
+    RUSTC_WORKSPACE_WRAPPER='' browser_cargo build
 }
 
 # The tests of the middleware in a headless browser: wasm_page BROWSER
@@ -92,7 +93,13 @@ playground() {
 }
 
 in_browser() {
-    cargo run --quiet --locked --manifest-path tests/browser/Cargo.toml --target-dir "$built" -- "$@"
+    browser_cargo run -- "$@"
+}
+
+browser_cargo() {
+    local command=$1
+    shift
+    cargo "$command" --quiet --locked --manifest-path tests/browser/Cargo.toml --target-dir target/wasm "$@"
 }
 
 # The playground's program needs a target of its own.
