@@ -5,7 +5,7 @@ use super::super::super::client::Target;
 use super::super::super::run::Run;
 use super::super::super::server::{AlwaysRefused, Rules};
 use super::super::stage::peer_named;
-use super::{Preset, Scenario, calls, least, mean, numbered, runs, scene, secs, stage, worst};
+use super::{Preset, Scenario, calls, least, mean, runs, scene, secs, stage, worst};
 use std::time::Duration;
 
 const PRESETS: [Preset; 5] = [
@@ -105,9 +105,8 @@ pub(super) const OTHERS: Scenario = scene(
                         });
                         let row =
                             row.get_or_insert_with(|| peer_named(case, preset.name(), &runs[0]));
-                        let others = |run: &Run| numbered(run, count..count + OTHERS_COUNT);
-                        let longest = worst(&runs, |run| secs(others(run).longest_call()));
-                        let done = mean(&runs, |run| others(run).done() as f64);
+                        let longest = worst(&runs, |run| secs(run.longest_call()));
+                        let done = mean(&runs, |run| run.done() as f64);
                         *row = row.clone().at_most(name, longest, 1.0).at_least(
                             "done",
                             done,
@@ -122,6 +121,7 @@ pub(super) const OTHERS: Scenario = scene(
     },
 );
 
+/// The other calls.
 fn beside(
     world: World,
     preset: Preset,
