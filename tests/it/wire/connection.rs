@@ -1,6 +1,7 @@
 //! One connection of the server: reads requests, and does to each what its act says.
 
 use super::server::{Act, Answer, State};
+use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 /// How a connection ends.
@@ -13,7 +14,7 @@ pub(crate) enum End {
 /// One connection over any stream: a socket, or TLS on one.
 pub(crate) struct Connection<S> {
     pub(crate) stream: S,
-    pub(crate) buffer: Vec<u8>,
+    pub(crate) buffer: BytesMut,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
@@ -131,7 +132,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     async fn head(&mut self) -> Option<String> {
         let end = self.find(b"\r\n\r\n").await?;
-        let head = self.taken(end + 4);
+        let head = self.buffer.split_to(end + 4);
         Some(String::from_utf8_lossy(&head).into_owned())
     }
 
@@ -155,12 +156,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     async fn chunks(&mut self, place: usize, state: &State) -> Option<()> {
         loop {
             let end = self.find(b"\r\n").await?;
-            let line = self.taken(end + 2);
+            let line = self.buffer.split_to(end + 2);
             let length =
                 usize::from_str_radix(std::str::from_utf8(&line).unwrap().trim(), 16).unwrap();
             self.exactly(length, place, state).await?;
             let end = self.find(b"\r\n").await?;
-            self.taken(end + 2);
+            self.buffer.advance(end + 2);
             if length == 0 {
                 return Some(());
             }
@@ -173,17 +174,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 self.fill().await?;
             }
             let now = length.min(self.buffer.len());
-            let piece = self.taken(now);
-            state.amend(place, |received| received.body.extend(piece));
+            let piece = self.buffer.split_to(now);
+            state.amend(place, |received| received.body.extend_from_slice(&piece));
             length -= now;
         }
         Some(())
-    }
-
-    /// The first so many bytes of the buffer, without a step for each.
-    fn taken(&mut self, count: usize) -> Vec<u8> {
-        let rest = self.buffer.split_off(count);
-        std::mem::replace(&mut self.buffer, rest)
     }
 
     async fn find(&mut self, needle: &[u8]) -> Option<usize> {
@@ -200,9 +195,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     async fn fill(&mut self) -> Option<()> {
-        let mut bytes = vec![0; 16 * 1024];
-        let read = self.stream.read(&mut bytes).await.ok()?;
-        self.buffer.extend(&bytes[..read]);
+        self.buffer.reserve(16 * 1024);
+        let read = self.stream.read_buf(&mut self.buffer).await.ok()?;
         (read > 0).then_some(())
     }
 }

@@ -2,7 +2,7 @@
 
 use super::connection::{Connection, End};
 use crate::listening::Listening;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -284,7 +284,7 @@ async fn serve_socket(stream: TcpStream, number: usize, state: &State) {
         None => {
             let mut connection = Connection {
                 stream,
-                buffer: Vec::new(),
+                buffer: BytesMut::new(),
             };
             if connection.serve(number, state).await == End::Reset {
                 reset(&connection.stream);
