@@ -80,11 +80,6 @@ impl LlmServer {
         &self.url
     }
 
-    /// How many calls came with a key, whatever became of them.
-    pub(crate) fn calls(&self) -> u64 {
-        self.desk.calls.load(Relaxed)
-    }
-
     /// What became of a key's calls, in each second since its first call.
     pub(crate) fn served(&self, key: &str) -> Vec<Second> {
         self.desk.accounts.served(key)

@@ -5,17 +5,21 @@ mod client;
 use async_openai::Client;
 use async_openai::config::OpenAIConfig;
 use async_openai::types::chat::CreateChatCompletionRequest;
-use clients::{Answer, Meant, Result, Server, answer, json, same};
+use clients::{Answer, Meant, Result, Server, answer, json, same, status};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What the server asks for with its 429.
+const ASKED: Duration = Duration::from_millis(400);
 
 const COMPLETION: &str = r#"{"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [
     {"index": 0, "finish_reason": "stop", "logprobs": null, "message": {"role": "assistant", "content": "yes"}}]}"#;
 
 #[tokio::main]
 async fn main() -> Result {
-    let server = Server::unavailable(2, || json(200, COMPLETION)).await?;
+    let (server, times) = refusing(0, || json(200, COMPLETION)).await?;
     let request =
         json!({"model": "m", "messages": [{"role": "user", "content": "x".repeat(100_000)}]});
     let request: CreateChatCompletionRequest = serde_json::from_value(request)?;
@@ -27,8 +31,9 @@ async fn main() -> Result {
         .first()
         .and_then(|choice| choice.message.content.as_deref());
     same(said, Some("yes"))?;
+    times.check(0)?;
 
-    let server = Server::unavailable(2, || pieces(&["piece ", "by ", "piece"])).await?;
+    let (server, times) = refusing(1, || pieces(&["piece ", "by ", "piece"])).await?;
     let started = Instant::now();
     let mut stream = client(&server)?
         .chat()
@@ -44,7 +49,50 @@ async fn main() -> Result {
         ..request
     };
     meant(&serde_json::to_vec(&streamed)?).check("async-openai, a stream", &server, started)?;
-    same(said, ["piece ", "by ", "piece"])
+    same(said, ["piece ", "by ", "piece"])?;
+    times.check(1)
+}
+
+/// The time of each request.
+#[derive(Clone, Default)]
+struct Times(Arc<Mutex<Vec<Instant>>>);
+
+impl Times {
+    fn note(&self) {
+        let mut times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        times.push(Instant::now());
+    }
+
+    /// What followed the 429 was sent no earlier than the server asked.
+    fn check(&self, limited: usize) -> Result {
+        let times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let pair = times.get(limited).zip(times.get(limited + 1));
+        let waited = pair.map(|(refused, next)| *next - *refused);
+        same(waited >= Some(ASKED), true)
+    }
+}
+
+/// Refuses twice, with 429 and a time to the request of that number, and otherwise with 503.
+async fn refusing(
+    limited: usize,
+    then: impl Fn() -> Answer + Send + Sync + 'static,
+) -> Result<(Server, Times)> {
+    let times = Times::default();
+    let noted = times.clone();
+    let server = Server::start(move |number, _| {
+        noted.note();
+        match number {
+            2.. => then(),
+            _ if number == limited => {
+                let mut answer = status(429);
+                let asked = ASKED.as_millis() as u64;
+                answer.headers_mut().insert("retry-after-ms", asked.into());
+                answer
+            }
+            _ => status(503),
+        }
+    });
+    Ok((server.await?, times))
 }
 
 fn client(server: &Server) -> Result<Client<OpenAIConfig>> {
