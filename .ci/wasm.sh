@@ -63,10 +63,12 @@ wasm_cargo() {
         "$cargo" "${arguments[@]}" -Zbuild-std=std,panic_abort
 }
 
-# The crates that decide, with what their users may choose, and the adapters, whose lines for the browser are seen by no
-# other step; the program of `wasm_page`, and what puts a program into a browser.
+# The program of `wasm_page`, and what puts a program into a browser; the crates that decide, with what their users may choose,
+# and the adapters, whose lines for the browser are seen by no other step.
 wasm() {
     local way=$1 set
+    wasm_cargo "$way" build --quiet --locked --manifest-path tests/browser/Cargo.toml --lib
+    browser_cargo build
     local -x RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/rustc-warnings
     wasm_cargo "$way" check --quiet -p http-retry-core -p http-retry-rules -p http-retry-dialects -p http-retry-services \
         -p http-retry-config -p http-retry-testing \
@@ -75,9 +77,6 @@ wasm() {
         echo "http-retry: ${set:-none}"
         wasm_cargo "$way" check --quiet -p http-retry --no-default-features --features "$set"
     done
-    echo "tests/browser"
-    wasm_cargo "$way" build --quiet --locked --manifest-path tests/browser/Cargo.toml --lib
-    RUSTC_WORKSPACE_WRAPPER='' browser_cargo build
 }
 
 # The tests of the middleware in a headless browser: wasm_page BROWSER
