@@ -222,16 +222,18 @@ async fn of_the_caller() -> Vec<Situation> {
     ]
 }
 
+/// Away from the paths of other rows and tests: a call at the same time might take a redirect on its path for its own.
+const REDIRECTED: &str = "/redirected";
+
 async fn redirects() -> Vec<Situation> {
-    let looping = Situation::act("redirect loop", redirect(307, "/")).await;
+    let looping = Situation::act("redirect loop", redirect(307, REDIRECTED)).await;
     let refusing = refusing("");
     let busy = FaultServer::start(vec![Act::status(429); MANY]).await;
     let busy_url = busy.url("/");
     vec![
-        // Away from the path of the other rows, which no request was redirected from.
         looping
             .counted(false)
-            .with(|kit| kit.url = kit.url.replace("/table", "/")),
+            .with(|kit| kit.url = kit.url.replace("/table", REDIRECTED)),
         leading("303 to a closed port", &refusing.kit.url.clone(), refusing).await,
         leading("303 to a 429", &busy_url, busy).await,
     ]
@@ -246,7 +248,7 @@ async fn leading(name: &'static str, url: &str, place: impl Any) -> Situation {
     let server = FaultServer::start(vec![redirect(303, url); MANY]).await;
     Situation::new(
         name,
-        server.url("/"),
+        server.url(REDIRECTED),
         Server::Other(Box::new((server, place))),
     )
 }
