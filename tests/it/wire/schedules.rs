@@ -127,9 +127,7 @@ pub(crate) async fn in_time<T>(
     call: impl Future<Output = T>,
     servers: &[&FaultServer],
 ) -> Result<T, InVain> {
-    let lost = || {
-        servers.iter().all(|server| server.open() == 0) && servers.iter().any(|s| closed_unread(s))
-    };
+    let lost = || servers.iter().any(|server| closed_unread(server));
     timeout(IN_VAIN, call)
         .await
         .map_err(|_| if lost() { InVain::Lost } else { InVain::NoEnd })
@@ -144,10 +142,11 @@ pub(crate) async fn all_closed(servers: &[&FaultServer]) -> Result<(), InVain> {
     Ok(())
 }
 
-/// Whether the server's last connection brought no request.
+/// Whether all of the server's connections are closed, and the last one brought no request.
 fn closed_unread(server: &FaultServer) -> bool {
     let last = server.connections();
-    last > 0 && server.received().iter().all(|r| r.connection < last)
+    let unread = last > 0 && server.received().iter().all(|r| r.connection < last);
+    unread && server.open() == 0
 }
 
 pub(crate) fn is_stall(request: &Received) -> bool {
