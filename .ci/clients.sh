@@ -41,26 +41,32 @@ has_server() {
     command -v "$1" >/dev/null || { apt_brings "$1" && command -v "$1" >/dev/null; }
 }
 
-# The clients mostly wait, and do so beside each other. The programs of the servers measure, and run one after another.
+# The clients mostly wait, and do so beside each other; so does the server whose limits are waited for. The other programs of
+# the servers measure, and run one after another.
 clients() {
-    local program name server
+    local program name
     step "clients: build" in_clients build --bins
     # The servers' programs measure: what was begun ends first.
     together
+    server nginx_limit_req beside
     for program in "$workspace"/src/bin/*/; do
         name=$(basename "$program")
         case $name in
-            nginx_* | haproxy_*)
-                server=${name%%_*}
-                if has_server "$server"; then
-                    step "server $name" "$built/debug/$name"
-                else
-                    skip "server $name ($server is not installed, and cannot be by apt)"
-                fi
-                ;;
+            nginx_limit_req) ;;
+            nginx_* | haproxy_*) server "$name" step ;;
             *) beside "client $name" "$built/debug/$name" ;;
         esac
     done
+    beside "clients: what the compiler says" messages
     together
-    step "clients: what the compiler says" messages
+}
+
+# Runs a program of a server, as a step or beside others.
+server() {
+    local server=${1%%_*}
+    if has_server "$server"; then
+        "$2" "server $1" "$built/debug/$1"
+    else
+        skip "server $1 ($server is not installed, and cannot be by apt)"
+    fi
 }
